@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+)
+
+// checkFlags are those of the check command.
+type checkFlags struct {
+	format, from string
+	only, skip   []string
+	window       time.Duration
+	strict, all  bool
+}
+
+func (a *app) checkCommand() {
+	var f checkFlags
+	c := a.command("check", "Take readings for a while, judge them and print findings, worst first. Exit status: 0 nothing to warn of, 1 warn, 2 fail, 3 nothing could be judged.", func() error { return a.check(&f) })
+	c.Flag("format", "text or json.").Default("text").EnumVar(&f.format, "text", "json")
+	c.Flag("only", "Judge only the checks that match (globs, commas; repeatable).").PlaceHolder("GLOB").StringsVar(&f.only)
+	c.Flag("skip", "Leave out the checks that match.").PlaceHolder("GLOB").StringsVar(&f.skip)
+	c.Flag("from", "Ask a running daemon instead (its address, such as http://localhost:9794).").PlaceHolder("URL").StringVar(&f.from)
+	c.Flag("window", "How long to take readings.").Default("3s").DurationVar(&f.window)
+	c.Flag("strict", "Exit with 3 also if something could not be judged.").BoolVar(&f.strict)
+	c.Flag("all", "In text, print every finding: also ok, and each that could not be judged.").BoolVar(&f.all)
+}
+
+func (a *app) check(f *checkFlags) error {
+	var err error
+	if f.only, err = checkGlobs("--only", f.only); err != nil {
+		return err
+	}
+	if f.skip, err = checkGlobs("--skip", f.skip); err != nil {
+		return err
+	}
+	if f.window < 100*time.Millisecond || f.window > 24*time.Hour {
+		return usage("--window %s: want 100ms to 24h", f.window)
+	}
+	report, err := a.report(f)
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		e := json.NewEncoder(a.stdout)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(report); err != nil {
+			return err
+		}
+	} else if err := writeReport(a.stdout, report, f.all, colour(a.stdout)); err != nil {
+		return err
+	}
+	if code := exitCode(report, f.strict); code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
+}
+
+// checkGlobs splits lists at commas and refuses globs that match no check.
+func checkGlobs(flag string, list []string) ([]string, error) {
+	var globs []string
+	for _, item := range list {
+		for glob := range strings.SplitSeq(item, ",") {
+			matches := false
+			for name := range known().Thresholds {
+				ok, err := path.Match(glob, name)
+				if err != nil {
+					return nil, usage("%s %s: %w", flag, glob, err)
+				}
+				matches = matches || ok
+			}
+			if !matches {
+				return nil, usage("%s %s: no check has this name (fabricd manual checks lists them)", flag, glob)
+			}
+			globs = append(globs, glob)
+		}
+	}
+	return globs, nil
+}
+
+func (a *app) report(f *checkFlags) (*collectors.Report, error) {
+	if f.from != "" {
+		return askDaemon(f)
+	}
+	h, c, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: a.enabled(c), Config: c, Only: f.only, Skip: f.skip, Window: f.window})
+	if err := observe(e, h.Recorded(), f.window); err != nil {
+		return nil, err
+	}
+	s := e.State()
+	return &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Status: collectors.Worst(s.Findings), Findings: s.Findings}, nil
+}
+
+// observe runs an engine over a recording, or for a while on the machine.
+func observe(e *collectors.Engine, recorded bool, window time.Duration) error {
+	if recorded {
+		if err := e.Play(); err != nil {
+			return exitError{exitUsage, fmt.Errorf("recording: %w", err)}
+		}
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, window)
+	defer cancel()
+	e.Run(ctx)
+	if e.State() == nil {
+		return exitError{exitUnknown, fmt.Errorf("interrupted before the first reading")}
+	}
+	return nil
+}
+
+// maxReport bounds what is taken from a daemon.
+const maxReport = 64 << 20
+
+// askDaemon gets the findings of a running daemon.
+func askDaemon(f *checkFlags) (*collectors.Report, error) {
+	u, err := url.Parse(f.from)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, usage("--from %s: not an address such as http://localhost:9794", f.from)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/api/v1/findings"
+	}
+	client := &http.Client{Timeout: 10 * time.Second}
+	resp, err := client.Get(u.String())
+	if err != nil {
+		return nil, exitError{exitUnknown, fmt.Errorf("--from: %w", err)}
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxReport))
+	if err != nil {
+		return nil, exitError{exitUnknown, fmt.Errorf("--from: %w", err)}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, exitError{exitUnknown, fmt.Errorf("--from: %s answers %s: %s", u, resp.Status, firstLine(b))}
+	}
+	report := &collectors.Report{}
+	if err := json.Unmarshal(b, report); err != nil {
+		return nil, exitError{exitUnknown, fmt.Errorf("--from: %s does not answer as fabricd does: %w", u, err)}
+	}
+	kept := report.Findings[:0]
+	for _, x := range report.Findings {
+		if matchesAny(f.only, x.Check, true) && !matchesAny(f.skip, x.Check, false) {
+			kept = append(kept, x)
+		}
+	}
+	report.Findings, report.Status = kept, collectors.Worst(kept)
+	return report, nil
+}
+
+func matchesAny(globs []string, name string, none bool) bool {
+	if len(globs) == 0 {
+		return none
+	}
+	for _, g := range globs {
+		if ok, _ := path.Match(g, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// exitCode gives a report's exit status.
+func exitCode(r *collectors.Report, strict bool) int {
+	unknown := false
+	for _, f := range r.Findings {
+		unknown = unknown || f.Status == collectors.Unknown
+	}
+	switch {
+	case r.Status == collectors.Fail:
+		return exitFail
+	case r.Status == collectors.Warn:
+		return exitWarn
+	case r.Status == collectors.Unknown, strict && unknown:
+		return exitUnknown
+	}
+	return exitOK
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	if len(line) > 200 {
+		line = line[:200]
+	}
+	return string(line)
+}
+
+func trimmed(b []byte) string { return strings.TrimSpace(string(b)) }

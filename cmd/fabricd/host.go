@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/all"
+	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
+)
+
+// hostFlags say which machine is looked at, and how.
+type hostFlags struct {
+	recording, rootfs, configFile string
+	exclude                       []string
+	bareMetal                     bool
+}
+
+func (f *hostFlags) register(k *kingpin.Application) {
+	k.Flag("host", "Look at a recording instead of this machine.").PlaceHolder("RECORDING").StringVar(&f.recording)
+	k.Flag("path.rootfs", "Where the machine's root is mounted.").Default("/").StringVar(&f.rootfs)
+	k.Flag("config.file", "Configuration file (YAML): plan, thresholds, mutes, exclusions.").PlaceHolder("FILE").StringVar(&f.configFile)
+	k.Flag("device-exclude", "Glob over PCI addresses that are never opened (repeatable).").PlaceHolder("GLOB").StringsVar(&f.exclude)
+	k.Flag("assume-bare-metal", "Do not take the machine for a virtual one, whatever it says.").BoolVar(&f.bareMetal)
+}
+
+// collectorFlags adds --collector.NAME and --no-collector.NAME.
+func (a *app) collectorFlags() {
+	a.collector = map[string]*bool{}
+	for _, c := range all.List() {
+		name := c.Doc().Name
+		a.collector[name] = a.Flag("collector."+name, "Enable the "+name+" collector.").Default("true").Bool()
+	}
+}
+
+// known lists what a configuration file may name.
+func known() config.Known {
+	k := config.Known{Thresholds: collectors.Thresholds(all.List())}
+	for _, c := range all.List() {
+		k.Collectors = append(k.Collectors, c.Doc().Name)
+	}
+	return k
+}
+
+// loadConfig reads the configuration: the file named by flag, or the
+// recording's own.
+func (a *app) loadConfig(h *probes.Host) (*config.Config, error) {
+	switch {
+	case a.host.configFile != "":
+		c, err := config.Load(a.host.configFile, known())
+		if err != nil {
+			return nil, exitError{exitUsage, err}
+		}
+		return c, nil
+	case h != nil && h.Recorded():
+		b, err := h.ReadFile("fabricd.yaml")
+		if err != nil {
+			break
+		}
+		c, err := config.Parse("fabricd.yaml of the recording", b, known())
+		if err != nil {
+			return nil, exitError{exitUsage, err}
+		}
+		return c, nil
+	}
+	return &config.Config{}, nil
+}
+
+// open opens the machine and its configuration. The exclusions of a
+// configuration file are in force before anything is opened.
+func (a *app) open() (*probes.Host, *config.Config, error) {
+	o := probes.Options{Exclude: slices.Clone(a.host.exclude), AssumeBareMetal: a.host.bareMetal}
+	c, err := a.loadConfig(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Exclude = append(o.Exclude, c.Devices.Exclude...)
+	for _, glob := range o.Exclude {
+		if err := probes.CheckGlob(glob); err != nil {
+			return nil, nil, usage("--device-exclude: %w", err)
+		}
+	}
+	var h *probes.Host
+	if a.host.recording != "" {
+		h, err = probes.OpenRecording(a.host.recording, o)
+	} else {
+		h, err = probes.Live(a.host.rootfs, o)
+	}
+	if err != nil {
+		return nil, nil, exitError{exitUsage, err}
+	}
+	if a.host.configFile == "" {
+		if c, err = a.loadConfig(h); err != nil {
+			return nil, nil, err
+		}
+		h.Exclude(c.Devices.Exclude)
+	}
+	return h, c, nil
+}
+
+// enabled lists the collectors that flags and configuration leave on.
+func (a *app) enabled(c *config.Config) []collectors.Collector {
+	var list []collectors.Collector
+	for _, k := range all.List() {
+		name := k.Doc().Name
+		set := c.Collectors[name].Enabled
+		if *a.collector[name] && (set == nil || *set) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// hostName gives the machine's name for reports.
+func hostName(h *probes.Host) string {
+	if h.Recorded() {
+		if b, err := h.ReadFile("proc/sys/kernel/hostname"); err == nil {
+			return trimmed(b)
+		}
+		return "recording"
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/fabricd/fabricd/collectors"
+	"golang.org/x/term"
+)
+
+// colours by status; the empty string is no colour.
+var statusColours = map[collectors.Status]string{
+	collectors.Fail: "\x1b[1;31m", collectors.Warn: "\x1b[33m", collectors.Unknown: "\x1b[35m", collectors.Info: "\x1b[36m", collectors.OK: "\x1b[32m",
+}
+
+// colour says whether a writer is a terminal that wants colours (no-color.org).
+func colour(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// writeReport prints findings for a person, worst first. What could not be
+// judged is folded to a line a check and reason, unless all is set.
+func writeReport(w io.Writer, r *collectors.Report, all, colour bool) error {
+	p := &printer{w: w, colour: colour}
+	counts := map[collectors.Status]int{}
+	muted := 0
+	for _, f := range r.Findings {
+		counts[f.Status]++
+		if f.Muted != nil {
+			muted++
+		}
+	}
+	p.printf("%s: %s", r.Host, p.paint(r.Status, r.Status.String()))
+	for _, s := range []collectors.Status{collectors.Fail, collectors.Warn, collectors.Unknown, collectors.Info, collectors.OK} {
+		if counts[s] > 0 {
+			p.printf(", %d %s", counts[s], s)
+		}
+	}
+	if muted > 0 {
+		p.printf(" (%d muted)", muted)
+	}
+	p.printf("\n")
+	folded := newFolds()
+	for _, f := range r.Findings {
+		switch {
+		case all || f.Status.Bad() || f.Muted != nil:
+			p.finding(f)
+		case f.Status != collectors.OK:
+			folded.add(f)
+		}
+	}
+	folded.print(p)
+	return p.err
+}
+
+// A printer keeps the first error of its writes.
+type printer struct {
+	w      io.Writer
+	colour bool
+	err    error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *printer) paint(s collectors.Status, text string) string {
+	if !p.colour {
+		return text
+	}
+	return statusColours[s] + text + "\x1b[0m"
+}
+
+// label pads the status to one width before it is painted.
+func (p *printer) label(s collectors.Status) string {
+	return p.paint(s, fmt.Sprintf("%-7s", s))
+}
+
+func (p *printer) finding(f collectors.Finding) {
+	p.printf("\n%s %s  %s\n", p.label(f.Status), f.Check, subjectText(f.Subject))
+	p.printf("        %s\n", f.Reason)
+	if f.Muted != nil {
+		until := ""
+		if f.Muted.Until != "" {
+			until = " until " + f.Muted.Until
+		}
+		p.printf("        muted%s (%s): %s\n", until, f.Muted.Status, f.Muted.Reason)
+	}
+	if f.Remedy != "" && f.Status != collectors.OK {
+		p.printf("        → %s\n", f.Remedy)
+	}
+}
+
+// subjectText writes a subject's values, leaving out what repeats.
+func subjectText(s collectors.Subject) string {
+	var parts []string
+	seen := map[string]bool{}
+	for _, pair := range s {
+		if !seen[pair.Value] {
+			seen[pair.Value] = true
+			parts = append(parts, pair.Name+"="+pair.Value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// folds gathers findings that say the same of several subjects.
+type folds struct {
+	order []string
+	by    map[string]*fold
+}
+
+type fold struct {
+	first    collectors.Finding
+	subjects []string
+}
+
+func newFolds() *folds { return &folds{by: map[string]*fold{}} }
+
+func (f *folds) add(x collectors.Finding) {
+	reason := x.Reason
+	subject := ""
+	if len(x.Subject) > 0 {
+		subject = x.Subject[0].Value
+		reason = strings.ReplaceAll(reason, subject, "…")
+	}
+	key := x.Status.String() + x.Check + reason
+	if f.by[key] == nil {
+		f.by[key] = &fold{first: x}
+		f.order = append(f.order, key)
+	}
+	f.by[key].subjects = append(f.by[key].subjects, subject)
+}
+
+// maxSubjects bounds the subjects named on a folded line.
+const maxSubjects = 4
+
+func (f *folds) print(p *printer) {
+	if len(f.order) > 0 {
+		p.printf("\n")
+	}
+	for _, key := range f.order {
+		x := f.by[key]
+		subjects := x.subjects
+		more := ""
+		if len(subjects) > maxSubjects {
+			more = fmt.Sprintf(" and %d more", len(subjects)-maxSubjects)
+			subjects = subjects[:maxSubjects]
+		}
+		where := strings.Join(subjects, " ") + more
+		if where != "" {
+			where += ": "
+		}
+		p.printf("%s %s  %s%s\n", p.label(x.first.Status), x.first.Check, where, x.first.Reason)
+	}
+}

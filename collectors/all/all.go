@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package all is the one list of collectors. It knows that they exist and
+// nothing else of them.
+package all
+
+import (
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gpu"
+	"github.com/fabricd/fabricd/collectors/numa"
+	"github.com/fabricd/fabricd/collectors/pcie"
+)
+
+// List makes all collectors, in the order of the manuals.
+func List() []collectors.Collector {
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New()}
+}

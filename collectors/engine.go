@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collectors
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/topo"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are what an Engine is made with.
+type Options struct {
+	Host       *probes.Host
+	Collectors []Collector
+	Config     *config.Config
+	Budget     Budget
+	// Window replaces each check's own window; for one-shot judgements.
+	Window time.Duration
+	// Only and Skip are globs over check names.
+	Only, Skip []string
+	// Log is called when a unit's state changes. Nil is silence.
+	Log func(problem string, gone bool)
+}
+
+const (
+	judgeEvery   = time.Second
+	keepEnded    = time.Minute // a finding is shown for so long after its condition ended
+	gapPeriods   = 10          // a pause of so many judgements starts all histories anew
+	firstPatient = 200 * time.Millisecond
+	stopPatience = time.Second
+)
+
+// An Engine runs collectors on a host and judges what they read.
+type Engine struct {
+	options  Options
+	clock    *clock
+	epoch    time.Time // wall time of the clock's zero; zero for a recording without one
+	runners  []runner
+	config   atomic.Pointer[config.Config]
+	load     atomic.Uint64
+	state    atomic.Pointer[State]
+	ready    chan struct{}
+	readyOne sync.Once
+
+	judging  sync.Mutex
+	lastStep time.Duration
+	tree     *topo.Tree // of the newest inventory and plan
+	treeOf   *probes.Inventory
+	treePlan *config.Config
+	memory   map[string]*remembered // findings by check and subject
+	problems map[string]bool
+
+	descs    [][]tableDescs // a collector's tables
+	self     selfMetrics
+	registry sync.Once
+}
+
+// A State is everything that views show of one judgement. It is never changed.
+type State struct {
+	View     *View
+	Findings []Finding
+	sheets   [][]sheet // a collector's tables
+	stats    []stats
+}
+
+// remembered is what the engine keeps of a finding between judgements.
+type remembered struct {
+	finding Finding
+	since   time.Duration // of the status
+	badFrom time.Duration // since when the condition holds; -1: it does not
+	bad     Finding       // the newest one that alarmed
+	badAt   time.Duration // when it was last true; -1: never
+	seen    time.Duration
+}
+
+// NewEngine makes an engine; it does nothing until Run or Play.
+func NewEngine(o Options) *Engine {
+	if o.Config == nil {
+		o.Config = &config.Config{}
+	}
+	if o.Budget == (Budget{}) {
+		o.Budget = DefaultBudget()
+	}
+	e := &Engine{options: o, clock: &clock{time.Now()}, ready: make(chan struct{}), memory: map[string]*remembered{}, problems: map[string]bool{}}
+	e.epoch = e.clock.start
+	if o.Host.Recorded() {
+		e.epoch = time.Time{}
+		if m := o.Host.Manifest(); m != nil {
+			e.epoch = m.Time
+		}
+	}
+	e.config.Store(o.Config)
+	e.self = newSelfMetrics()
+	for _, c := range o.Collectors {
+		name := c.Doc().Name
+		e.descs = append(e.descs, newDescs(c.Doc()))
+		e.runners = append(e.runners, c.start(setting{
+			every: o.Config.Collectors[name].Interval,
+			host:  o.Host, clock: e.clock,
+			meter: func() *meter { return e.newMeter(name) },
+		}))
+	}
+	return e
+}
+
+func (e *Engine) newMeter(name string) *meter {
+	return &meter{
+		budget: e.options.Budget, load: &e.load,
+		histo:  e.self.reads.WithLabelValues(name),
+		errors: func(reason string) { e.self.errors.WithLabelValues(name, reason).Inc() },
+	}
+}
+
+// SetConfig puts a new configuration in force at the next judgement. Running
+// readers and their histories go on; intervals stay as they were.
+func (e *Engine) SetConfig(c *config.Config) { e.config.Store(c) }
+
+// State gives the newest judgement, or nil before the first.
+func (e *Engine) State() *State { return e.state.Load() }
+
+// Ready is closed when the first judgement is there.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
+// wants says whether the options let a check be judged.
+func (e *Engine) wants(check string) bool {
+	match := func(glob string) bool { ok, _ := path.Match(glob, check); return ok }
+	if slices.ContainsFunc(e.options.Skip, match) {
+		return false
+	}
+	return len(e.options.Only) == 0 || slices.ContainsFunc(e.options.Only, match)
+}
+
+// Run reads and judges a live host until ctx is done.
+func (e *Engine) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	changed := make(chan struct{}, 1)
+	wg.Go(func() {
+		e.options.Host.Watch(ctx, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		})
+	})
+	var attempts sync.WaitGroup
+	e.reconcile(ctx, &attempts)
+	e.awaitFirst(ctx, &attempts)
+	ticker := time.NewTicker(e.judgePeriod())
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		e.judge(e.clock.now(), true)
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-changed:
+			e.reconcile(ctx, nil)
+		}
+	}
+	for _, r := range e.runners {
+		r.stop(stopPatience)
+	}
+	wg.Wait()
+}
+
+// judgePeriod is a second, or less where a short window has to hold samples.
+func (e *Engine) judgePeriod() time.Duration {
+	if e.options.Window > 0 {
+		return max(min(judgeEvery, e.options.Window/5), 10*time.Millisecond)
+	}
+	return judgeEvery
+}
+
+// awaitFirst waits for every unit's first attempt, but for no stuck one.
+func (e *Engine) awaitFirst(ctx context.Context, attempts *sync.WaitGroup) {
+	all := make(chan struct{})
+	go func() { attempts.Wait(); close(all) }()
+	patience := time.NewTimer(firstPatient)
+	defer patience.Stop()
+	select {
+	case <-all:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
+func (e *Engine) reconcile(ctx context.Context, attempts *sync.WaitGroup) {
+	v := e.view(e.clock.now())
+	for _, r := range e.runners {
+		r.reconcile(ctx, v, true, attempts)
+	}
+}
+
+// Play runs through a recording in virtual time: a reading and a judgement at
+// each mark.
+func (e *Engine) Play() error {
+	host := e.options.Host
+	marks := host.Marks()
+	for i, mark := range marks {
+		if i > 0 {
+			if err := host.Seek(i); err != nil {
+				return fmt.Errorf("mark %s: %w", mark, err)
+			}
+		}
+		host.Refresh()
+		v := e.view(mark)
+		for _, r := range e.runners {
+			r.reconcile(context.Background(), v, false, nil)
+			r.readNow(mark)
+		}
+		e.judge(mark, false)
+	}
+	return nil
+}
+
+// view shows the machine at a moment, as yet without readings.
+func (e *Engine) view(at time.Duration) *View {
+	inv, c := e.options.Host.Inventory(), e.config.Load()
+	if e.tree == nil || e.treeOf != inv || e.treePlan != c {
+		e.tree, e.treeOf, e.treePlan = topo.New(inv, c.Plan), inv, c
+	}
+	return &View{
+		At: at, Inventory: inv, Topology: e.tree, Manifest: e.options.Host.Manifest(),
+		Still:    e.options.Host.Recorded() && len(e.options.Host.Marks()) == 1,
+		readings: map[string]any{}, config: c,
+	}
+}
+
+// judge looks at the newest readings, judges them and publishes the outcome.
+func (e *Engine) judge(at time.Duration, live bool) {
+	e.judging.Lock()
+	defer e.judging.Unlock()
+	v := e.view(at)
+	if live && e.lastStep > 0 && at-e.lastStep > gapPeriods*e.judgePeriod() {
+		for _, r := range e.runners {
+			r.restart()
+		}
+	}
+	e.lastStep = at
+	s := &State{View: v}
+	for _, r := range e.runners {
+		r.publish(v, !live)
+	}
+	var list []judged
+	o := over{window: e.options.Window, all: !live}
+	for _, r := range e.runners {
+		sheets, more := r.step(v, e.wants, o)
+		s.sheets, list = append(s.sheets, sheets), append(list, more...)
+		s.stats = append(s.stats, r.stats(at, !live))
+	}
+	s.Findings = e.remember(list, at, live)
+	e.balance(s.stats)
+	e.logProblems(s.stats)
+	e.state.Store(s)
+	e.readyOne.Do(func() { close(e.ready) })
+}
+
+// balance tells the units how far all of them together are over the budget.
+func (e *Engine) balance(all []stats) {
+	sum := 0.0
+	for _, s := range all {
+		sum += s.demand
+	}
+	e.load.Store(math.Float64bits(sum))
+}
+
+func (e *Engine) logProblems(all []stats) {
+	if e.options.Log == nil {
+		return
+	}
+	now := map[string]bool{}
+	for _, s := range all {
+		for _, p := range s.problems {
+			now[p] = true
+			if !e.problems[p] {
+				e.options.Log(p, false)
+			}
+		}
+	}
+	for p := range e.problems {
+		if !now[p] {
+			e.options.Log(p, true)
+		}
+	}
+	e.problems = now
+}
+
+// Register adds the engine to a registry.
+func (e *Engine) Register(r prometheus.Registerer) error { return r.Register(e) }

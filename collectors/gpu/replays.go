@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes/gpu"
+	"github.com/fabricd/fabricd/probes/pci"
+)
+
+func replaysCheck() collectors.Check[gpu.Device] {
+	return collectors.Check[gpu.Device]{
+		Name:   "pcie_replays",
+		Help:   "Warns when a GPU had to repeat packets on its PCI Express link: from 3 in the window on, when they are more than the link's GT/s divided by 8 a minute.",
+		Silent: "a counter that fell was reset with the GPU or the driver.",
+		Thresholds: []collectors.Threshold{
+			{Name: "least", Default: 3, Unit: "replays", Help: "fewer in the window never warn"},
+			{Name: "per_minute", Default: 0.125, Unit: "replays a minute for each GT/s", Help: "more warn"},
+		},
+		Eval: evalReplays,
+	}
+}
+
+func evalReplays(d *gpu.Device, e *collectors.Env[gpu.Device]) collectors.Verdict {
+	if d.PCIe == nil || d.PCIe.Replays == nil {
+		return collectors.Verdictf(collectors.Unknown, "the driver tells no replay counter")
+	}
+	if len(e.Past) < 2 {
+		return collectors.Verdictf(collectors.Unknown, "one reading only: a rate needs a second")
+	}
+	var n uint64
+	for i := 1; i < len(e.Past); i++ {
+		from, to := e.Past[i-1].Row.PCIe, e.Past[i].Row.PCIe
+		if from != nil && to != nil && from.Replays != nil && to.Replays != nil && *to.Replays > *from.Replays {
+			n += *to.Replays - *from.Replays
+		}
+	}
+	speed := pci.Gen1
+	if d.PCIe.Generation != nil {
+		speed = max(speed, pci.SpeedOf(*d.PCIe.Generation))
+	}
+	perMinute := float64(n) / e.Span().Minutes()
+	if float64(n) >= e.Threshold("least") && perMinute > e.Threshold("per_minute")*speed.GigaTransfers() {
+		return collectors.Verdictf(collectors.Warn, "%d packets repeated in %s at %s: the link makes errors", n, e.Span().Round(time.Second), speed).
+			Remedyf("reseat the GPU, its riser or cable; look for the other end's errors (pcie_aer)").With("NVML replay counter", *d.PCIe.Replays)
+	}
+	return collectors.Verdictf(collectors.OK, "%d packets repeated in %s", n, e.Span().Round(time.Second))
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collectors
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Prefix begins every metric's name.
+const Prefix = "fabricd_"
+
+// tableDescs are the descriptions of one table's metrics.
+type tableDescs []*prometheus.Desc
+
+func newDescs(d Doc) []tableDescs {
+	var all []tableDescs
+	for _, table := range d.tables {
+		var descs tableDescs
+		for _, m := range table {
+			descs = append(descs, prometheus.NewDesc(Prefix+m.Name, m.Help, m.Labels, nil))
+		}
+		all = append(all, descs)
+	}
+	return all
+}
+
+// selfMetrics are what the engine says of itself and of its findings.
+type selfMetrics struct {
+	reads  *prometheus.HistogramVec
+	errors *prometheus.CounterVec
+	gauges map[string]*prometheus.Desc
+}
+
+// selfDocs lists the engine's own metrics for the manual and for their descriptions.
+func selfDocs() []MetricDoc {
+	collector := []string{"collector"}
+	check := []string{"check", "subject"}
+	return []MetricDoc{
+		{Name: "check_status", Kind: Gauge, Labels: check, Help: "Verdict of a check on a subject: 0 ok, 1 info, 2 warn, 3 fail. What could not be judged has no series here.", Source: "checks"},
+		{Name: "check_unknown", Kind: Gauge, Labels: check, Help: "1 where a check could not judge its subject; the reason is in /api/v1/findings.", Source: "checks"},
+		{Name: "check_muted", Kind: Gauge, Labels: check, Help: "1 where the operator muted a verdict that would warn or fail.", Source: "configuration"},
+		{Name: "collector_up", Kind: Gauge, Labels: collector, Help: "1 if every unit of the collector has a fresh reading without errors, 0 if not. A collector for which the machine has nothing to read has no series.", Source: "engine"},
+		{Name: "collector_units", Kind: Gauge, Labels: []string{"collector", "state"}, Help: "Units that the collector reads, such as devices, by state: fresh, stale, absent.", Source: "engine"},
+		{Name: "collector_period_seconds", Kind: Gauge, Labels: collector, Help: "Longest period of reads in force: the wanted one, stretched where reads cost more than their budget.", Source: "engine"},
+		{Name: "collector_last_read_timestamp_seconds", Kind: Gauge, Labels: collector, Help: "When the newest read ended.", Source: "engine"},
+		{Name: "collector_overruns_total", Kind: Counter, Labels: collector, Help: "Ticks missed because the read before was still running.", Source: "engine"},
+		{Name: "collector_errors_total", Kind: Counter, Labels: []string{"collector", "reason"}, Help: "Reads, or parts of them, that failed, by reason.", Source: "engine"},
+		{Name: "collector_read_seconds", Kind: Histogram, Labels: collector, Help: "How long reads of a unit took.", Source: "engine"},
+	}
+}
+
+func newSelfMetrics() selfMetrics {
+	s := selfMetrics{gauges: map[string]*prometheus.Desc{}}
+	for _, d := range selfDocs() {
+		name := Prefix + d.Name
+		switch d.Name {
+		case "collector_read_seconds":
+			s.reads = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: name, Help: d.Help, Buckets: prometheus.ExponentialBuckets(1e-5, 10, 7),
+				NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+			}, d.Labels)
+		case "collector_errors_total":
+			s.errors = prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: d.Help}, d.Labels)
+		default:
+			s.gauges[d.Name] = prometheus.NewDesc(name, d.Help, d.Labels, nil)
+		}
+	}
+	return s
+}
+
+// Describe implements prometheus.Collector.
+func (e *Engine) Describe(ch chan<- *prometheus.Desc) {
+	e.self.reads.Describe(ch)
+	e.self.errors.Describe(ch)
+	for _, d := range e.self.gauges {
+		ch <- d
+	}
+	for _, tables := range e.descs {
+		for _, descs := range tables {
+			for _, d := range descs {
+				ch <- d
+			}
+		}
+	}
+}
+
+// Collect implements prometheus.Collector. It shows the newest judgement and
+// never waits for a device.
+func (e *Engine) Collect(ch chan<- prometheus.Metric) {
+	e.self.reads.Collect(ch)
+	e.self.errors.Collect(ch)
+	s := e.state.Load()
+	if s == nil {
+		return
+	}
+	for i := range s.sheets {
+		for j, sheet := range s.sheets[i] {
+			sheet.collect(e.descs[i][j], func(d *prometheus.Desc, k Kind, v float64, labels []string) {
+				if !math.IsNaN(v) {
+					send(ch, d, k, v, labels...)
+				}
+			})
+		}
+	}
+	e.collectFindings(s, ch)
+	for i, r := range e.runners {
+		e.collectStats(r.Doc().Name, s.stats[i], ch)
+	}
+}
+
+func send(ch chan<- prometheus.Metric, d *prometheus.Desc, k Kind, v float64, labels ...string) {
+	t := prometheus.GaugeValue
+	if k == Counter {
+		t = prometheus.CounterValue
+	}
+	m, err := prometheus.NewConstMetric(d, t, v, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(d, err)
+	}
+	ch <- m
+}
+
+func (e *Engine) collectFindings(s *State, ch chan<- prometheus.Metric) {
+	seen := make(map[string]bool, len(s.Findings))
+	for i := range s.Findings {
+		f := &s.Findings[i]
+		if seen[f.key()] {
+			continue
+		}
+		seen[f.key()] = true
+		subject := f.Subject.String()
+		switch {
+		case f.Muted != nil:
+			send(ch, e.self.gauges["check_muted"], Gauge, 1, f.Check, subject)
+		case f.Status == Unknown:
+			send(ch, e.self.gauges["check_unknown"], Gauge, 1, f.Check, subject)
+		default:
+			send(ch, e.self.gauges["check_status"], Gauge, float64(f.Status-OK), f.Check, subject)
+		}
+	}
+}
+
+func (e *Engine) collectStats(name string, s stats, ch chan<- prometheus.Metric) {
+	for state, n := range map[string]int{"fresh": s.fresh, "absent": s.absent, "stale": s.units - s.fresh - s.absent} {
+		send(ch, e.self.gauges["collector_units"], Gauge, float64(n), name, state)
+	}
+	send(ch, e.self.gauges["collector_period_seconds"], Gauge, s.period.Seconds(), name)
+	send(ch, e.self.gauges["collector_overruns_total"], Counter, float64(s.overruns), name)
+	if s.units == s.absent {
+		return
+	}
+	up := 0.0
+	if s.fresh == s.units-s.absent && s.failing == 0 {
+		up = 1
+	}
+	send(ch, e.self.gauges["collector_up"], Gauge, up, name)
+	if s.newest > 0 && !e.epoch.IsZero() {
+		send(ch, e.self.gauges["collector_last_read_timestamp_seconds"], Gauge, float64(e.epoch.Add(s.newest).UnixMilli())/1e3, name)
+	}
+}

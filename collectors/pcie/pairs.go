@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pcie
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/gpu"
+	"github.com/fabricd/fabricd/probes/topo"
+)
+
+// A pairRow is two devices that could talk through a switch they share.
+type pairRow struct {
+	gpu       *probes.Function
+	nic       *probes.Function // nil in a virtual machine
+	peer      *probes.Function // the other one of two GPUs
+	redirects []string         // bridges between them, with the controls in force
+	unseen    []string         // why bridges between them could not be looked at
+	nvlink    probes.Value[bool]
+	guest     bool
+}
+
+func pairRows(v *collectors.View, list []collectors.Unit[Reading]) []pairRow {
+	l, t := lookAt(v, list), v.Topology
+	s := collectors.Reading[gpu.Snapshot](v, "gpu")
+	guest := v.Inventory.Facts.Guest
+	var rows []pairRow
+	for i, g := range t.GPUs {
+		seen := map[string]bool{}
+		for _, nic := range t.Candidates() {
+			if slot := nic.ParentAddress + nic.Addr.Slot(); topo.Common(g, nic) != nil && !seen[slot] {
+				seen[slot] = true
+				rows = append(rows, l.pair(pairRow{gpu: g, nic: nic, guest: guest}, nic))
+			}
+		}
+		for _, other := range t.GPUs[i+1:] {
+			if topo.Common(g, other) != nil {
+				r := pairRow{gpu: g, peer: other, guest: guest}
+				if d, o := s.Find(g.Address), s.Find(other.Address); d != nil && o != nil && len(d.NVLinks)+len(o.NVLinks) > 0 {
+					r.nvlink = probes.Some(d.HasNVLink() && o.HasNVLink())
+				} else if d != nil && o != nil {
+					r.nvlink = probes.Some(false)
+				}
+				rows = append(rows, l.pair(r, other))
+			}
+		}
+		if guest && len(seen) == 0 {
+			rows = append(rows, pairRow{gpu: g, guest: true})
+		}
+	}
+	return rows
+}
+
+// pair looks at the bridges between the two.
+func (l look) pair(r pairRow, to *probes.Function) pairRow {
+	between := topo.Between(r.gpu, to)
+	if len(between) == 0 {
+		r.unseen = append(r.unseen, fmt.Sprintf("the ports of the switch above %s and %s are not visible", r.gpu.Address, to.Address))
+	}
+	for _, bridge := range between {
+		c, why := l.config(bridge)
+		switch {
+		case c == nil:
+			r.unseen = append(r.unseen, why)
+		case c.ACS.Redirects():
+			r.redirects = append(r.redirects, fmt.Sprintf("%s (%s)", bridge.Address, strings.Join(c.ACS.Names(), ", ")))
+		case !c.ExtendedVisible() && (c.PCIe == nil || c.PCIe.HasLink):
+			r.unseen = append(r.unseen, fmt.Sprintf("%d bytes of the configuration space of %s are visible; ACS lies beyond", c.Visible, bridge.Address))
+		}
+	}
+	return r
+}
+
+func pairColumns() collectors.Columns[pairRow] {
+	labels := []collectors.Label[pairRow]{
+		{Name: "gpu", Get: func(r *pairRow) string { return r.gpu.Address }},
+		{Name: "nic", Get: func(r *pairRow) string { return addressOf(r.nic) }},
+		{Name: "peer", Get: func(r *pairRow) string { return addressOf(r.peer) }},
+		{Name: "device", Get: func(r *pairRow) string { rdma, _ := names(r.nics()); return rdma }},
+		{Name: "netdev", Get: func(r *pairRow) string { _, netdevs := names(r.nics()); return netdevs }},
+	}
+	return collectors.Columns[pairRow]{
+		Labels: labels,
+		Checks: []collectors.Check[pairRow]{{
+			Name:   "pcie_acs",
+			Help:   "Fails when a bridge between a GPU and a NIC that share a switch redirects peer-to-peer traffic to the root complex (ACS ReqRedir, CmpltRedir or UpstreamFwd); warns likewise for two GPUs below one switch without NVLink.",
+			Silent: "source validation alone is harmless; bridges off the path between the two do not count. A virtual machine does not see it: ask the host.",
+			Uses:   []string{"gpu"},
+			Eval:   func(r *pairRow, _ *collectors.Env[pairRow]) verdict { return evalACS(r) },
+		}},
+	}
+}
+
+func (r *pairRow) nics() []*probes.Function {
+	if r.nic == nil {
+		return nil
+	}
+	return only(r.nic)
+}
+
+func evalACS(r *pairRow) verdict {
+	if r.guest {
+		return collectors.Verdictf(collectors.Unknown, "virtual machine: the host's ACS settings are not visible").Remedyf("ask the host: lspci -vvv | grep ACSCtl")
+	}
+	remedy := "turn ACS off on these bridges: in the firmware setup, or setpci -s ADDRESS ECAP_ACS+6.w=0 (lost at reboot); where virtual machines need it, use a NIC and GPU with ATS"
+	both := named(r.gpu) + " and "
+	if r.nic != nil {
+		both += named(r.nic)
+	} else {
+		both += named(r.peer)
+	}
+	switch {
+	case len(r.redirects) > 0 && r.nic != nil:
+		return collectors.Verdictf(collectors.Fail, "traffic between %s is redirected to the root complex by %s", both, strings.Join(r.redirects, ", ")).
+			Remedyf("%s", remedy).With("ACS control", strings.Join(r.redirects, ", "))
+	case len(r.redirects) > 0:
+		return r.gpuPair(both, remedy)
+	case len(r.unseen) > 0:
+		return collectors.Verdictf(collectors.Unknown, "%s", strings.Join(r.unseen, "; ")).
+			Remedyf("reading all of configuration space needs CAP_SYS_ADMIN")
+	}
+	return collectors.Verdictf(collectors.OK, "no bridge between %s redirects", both)
+}
+
+// gpuPair decides about two GPUs: those with NVLink do not use the path.
+func (r *pairRow) gpuPair(both, remedy string) verdict {
+	text := fmt.Sprintf("traffic between %s is redirected to the root complex by %s", both, strings.Join(r.redirects, ", "))
+	switch {
+	case !r.nvlink.OK:
+		return collectors.Verdictf(collectors.Info, "%s; whether they have NVLink is not known", text)
+	case r.nvlink.V:
+		return collectors.Verdictf(collectors.Info, "%s; they have NVLink, which does not use this path", text)
+	}
+	return collectors.Verdictf(collectors.Warn, "%s; they have no NVLink", text).Remedyf("%s", remedy)
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package collectors is the engine: it takes readings at their periods within
+// a cost budget, publishes them, judges them by tables of checks, and shows
+// them as metrics, findings and manuals. It knows how a collector is declared,
+// not what any of them reads or means; those are the packages below it.
+package collectors
+
+import (
+	"context"
+	"time"
+
+	"github.com/fabricd/fabricd/probes"
+)
+
+// A Spec declares a collector: how to take a reading R, how often, and what a
+// reading means.
+type Spec[R any] struct {
+	Name, Help string
+	// Every is the period of reads where the budget allows it.
+	Every time.Duration
+	// Floor is the shortest period that may be asked for; zero is 1 ms.
+	Floor time.Duration
+	// Units splits the collector into units that are read each by its own
+	// goroutine, such as devices, so that a stuck one costs only itself. It
+	// is asked anew after each inventory. Nil is a single unit named "".
+	Units func(*View) []string
+	// Open prepares the reads of a unit. An error that is fs.ErrNotExist says
+	// that the machine has no such thing: the unit rests.
+	Open   func(ctx context.Context, h *probes.Host, unit string) (Reader[R], error)
+	Tables []Table[R]
+}
+
+// A Reader takes readings of one unit. One goroutine uses it.
+type Reader[R any] interface {
+	// Read takes a reading, which is not changed after. Where parts could not
+	// be read it returns the others and an error that joins the causes.
+	Read(at time.Duration) (*R, error)
+	Close()
+}
+
+// A Unit is the newest reading of one unit.
+type Unit[R any] struct {
+	Name    string
+	Reading *R
+	Age     time.Duration
+	Err     error // what could not be read
+}
+
+// A Label names a row.
+type Label[S any] struct {
+	Name string
+	Get  func(*S) string
+}
+
+// A Kind is the type of a metric.
+type Kind uint8
+
+// Kinds of metric.
+const (
+	Gauge Kind = iota
+	Counter
+)
+
+// String gives the kind's name as in the exposition format.
+func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
+
+// A Metric is one column of a table. Exposition and manual are made from it.
+type Metric[S any] struct {
+	// Name is without the prefix fabricd_. Counters end in _total.
+	Name, Help string
+	// Source names the file, register or call that the value is from.
+	Source string
+	Kind   Kind
+	// Get gives the value; not ok is an absent series.
+	Get func(*S) (v float64, ok bool)
+	// Labels replaces the table's labels.
+	Labels []Label[S]
+}
+
+// Columns says what the rows S of a table mean: how they are named, what is
+// exported of them and what is wrong with them.
+type Columns[S any] struct {
+	Labels  []Label[S]
+	Metrics []Metric[S]
+	Checks  []Check[S]
+}
+
+// A View is what tables and checks see of the machine at one moment. It is
+// never changed.
+type View struct {
+	// At is the time since the start, monotonic; in a recording its mark.
+	At        time.Duration
+	Inventory *probes.Inventory
+	Topology  *Topology
+	Manifest  *probes.Manifest // of a recording; nil on a live host
+	// Still says that there is one moment only: nothing can have a rate.
+	Still bool
+
+	readings map[string]any // collector to []Unit[R]
+	config   *Config
+}
+
+// Readings gives the newest readings of a collector.
+func Readings[R any](v *View, collector string) []Unit[R] {
+	units, _ := v.readings[collector].([]Unit[R])
+	return units
+}
+
+// Reading gives the newest reading of a collector of a single unit, or nil.
+func Reading[R any](v *View, collector string) *R {
+	for _, u := range Readings[R](v, collector) {
+		return u.Reading
+	}
+	return nil
+}

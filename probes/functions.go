@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probes
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fabricd/fabricd/probes/pci"
+)
+
+const pciDevices = "sys/bus/pci/devices"
+
+// functions lists the PCI functions. What is fixed for the life of a device's
+// directory is taken over from the old inventory.
+func (h *Host) functions(inv, old *Inventory) {
+	bus, err := h.Dir(pciDevices)
+	if err != nil {
+		return
+	}
+	defer bus.Close()
+	names, err := bus.List()
+	if err != nil && len(names) == 0 {
+		return
+	}
+	for _, name := range names {
+		addr, err := pci.ParseAddress(name)
+		if err != nil || h.excluded(name) {
+			continue
+		}
+		if f := h.function(bus, name, addr, old); f != nil {
+			inv.Functions = append(inv.Functions, f)
+			inv.byAddress[f.Address] = f
+		}
+	}
+	slices.SortFunc(inv.Functions, func(a, b *Function) int { return a.Addr.Compare(b.Addr) })
+}
+
+// function reads one function; nil if it went meanwhile.
+func (h *Host) function(bus *Dir, name string, addr pci.Address, old *Inventory) *Function {
+	f := &Function{Address: name, Addr: addr, Path: path.Join(pciDevices, name)}
+	if target, err := bus.Readlink(name); err == nil {
+		f.Path = path.Join(pciDevices, target)
+	}
+	dir, err := h.Dir(f.Path)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	if f.identity, err = dir.d.identity(); err != nil {
+		return nil
+	}
+	f.place()
+	if was := old.Function(name); was != nil && !h.Recorded() && was.Path == f.Path && was.identity == f.identity {
+		f.takeOver(was)
+	} else {
+		f.readFixed(dir)
+	}
+	f.readChanging(h, dir)
+	return f
+}
+
+// place finds host bridge and parent in the path. Only what follows the last
+// host bridge counts: below a VMD controller there is another one.
+func (f *Function) place() {
+	for part := range strings.SplitSeq(path.Dir(f.Path), "/") {
+		if rest, ok := strings.CutPrefix(part, "pci"); ok && strings.Count(rest, ":") == 1 {
+			f.Root, f.ParentAddress = part, ""
+		} else if _, err := pci.ParseAddress(part); err == nil {
+			f.ParentAddress = part
+		}
+	}
+}
+
+func (f *Function) takeOver(was *Function) {
+	f.Vendor, f.Device, f.SubVendor, f.SubDevice = was.Vendor, was.Device, was.SubVendor, was.SubDevice
+	f.Class, f.Kind = was.Class, was.Kind
+	f.LocalCPUs, f.HasLink, f.Max, f.MaxWidthRaw = was.LocalCPUs, was.HasLink, was.Max, was.MaxWidthRaw
+	f.PhysicalFunction = was.PhysicalFunction
+}
+
+func (f *Function) readFixed(dir *Dir) {
+	f.Vendor, f.Device = uint16(hexOf(dir, "vendor")), uint16(hexOf(dir, "device"))
+	f.SubVendor, f.SubDevice = uint16(hexOf(dir, "subsystem_vendor")), uint16(hexOf(dir, "subsystem_device"))
+	f.Class = uint32(hexOf(dir, "class"))
+	f.Kind = pci.KindOf(f.Vendor, f.Class)
+	f.LocalCPUs = textOf(dir, "local_cpulist")
+	if target, err := dir.Readlink("physfn"); err == nil {
+		f.PhysicalFunction = path.Base(target)
+	}
+	if file, err := dir.d.open("current_link_width"); err == nil {
+		file.close()
+		f.HasLink = true
+	}
+	b, err := dir.ReadFile("max_link_speed")
+	if speed, ok := pci.ParseSpeed(b); err == nil && ok {
+		f.Max.Speed = speed
+	}
+	b, err = dir.ReadFile("max_link_width")
+	if width, ok := pci.ParseWidth(b); err == nil && ok {
+		f.MaxWidthRaw = Some(width)
+		if width < pci.WidthLost {
+			f.Max.Width = width
+		}
+	} else {
+		f.MaxWidthRaw = None[int](err)
+	}
+}
+
+// readChanging reads what may change while the device stays.
+func (f *Function) readChanging(h *Host, dir *Dir) {
+	if target, err := dir.Readlink("driver"); err == nil {
+		f.Driver = path.Base(target)
+	}
+	b, err := dir.ReadFile("numa_node")
+	if n, e := strconv.Atoi(string(bytes.TrimSpace(b))); err == nil && e == nil && n >= -1 {
+		f.NUMANode = Some(n)
+	} else {
+		f.NUMANode = None[int](err)
+	}
+	if target, err := dir.Readlink("iommu_group"); err == nil {
+		f.IOMMUGroup = path.Base(target)
+		b, err := h.ReadFile(path.Join("sys/kernel/iommu_groups", f.IOMMUGroup, "type"))
+		if text := string(bytes.TrimSpace(b)); err == nil && text != "" {
+			f.IOMMUType = Some(text)
+		} else {
+			f.IOMMUType = None[string](err)
+		}
+	}
+}
+
+// hexOf reads an attribute of the form 0x10de; 0 if it cannot be read, which
+// is no valid id of a vendor or class that matters.
+func hexOf(d *Dir, name string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimPrefix(textOf(d, name), "0x"), 16, 32)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// textOf reads a one-line attribute; "" if it cannot be read. What is not
+// printable is not taken.
+func textOf(d *Dir, name string) string {
+	b, err := d.ReadFile(name)
+	if err != nil || len(b) > 4096 {
+		return ""
+	}
+	return Printable(string(bytes.TrimSpace(b)))
+}
+
+// Printable replaces what does not belong into a label or a terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' || 0x80 <= r && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}

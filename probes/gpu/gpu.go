@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gpu knows what a GPU driver answers about its devices: the shapes
+// of NVML's answers as one JSON document. It does not know what they mean.
+package gpu
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/fabricd/fabricd/probes/pci"
+)
+
+// A Snapshot is one round of answers for all GPUs. What the driver said is
+// not supported is nil.
+type Snapshot struct {
+	DriverVersion string   `json:"driver_version"`
+	Devices       []Device `json:"devices"`
+}
+
+// A Device is one physical GPU.
+type Device struct {
+	Index            int     `json:"index"`
+	Minor            *int    `json:"minor,omitempty"`
+	UUID             string  `json:"uuid,omitempty"`
+	Name             string  `json:"name,omitempty"`
+	PCIBusID         string  `json:"pci_bus_id"` // NVML's form: 00000000:18:00.0
+	PCIe             *PCIe   `json:"pcie,omitempty"`
+	PerformanceState *int    `json:"performance_state,omitempty"` // 0 is the fastest
+	Utilization      *int    `json:"utilization_gpu,omitempty"`   // percent of time with a kernel running
+	MemoryTotal      *uint64 `json:"memory_total_bytes,omitempty"`
+	BAR1             *BAR1   `json:"bar1,omitempty"`
+	MIG              *bool   `json:"mig,omitempty"`
+	// Lost is NVML_ERROR_GPU_IS_LOST: the GPU fell off the bus.
+	Lost      bool      `json:"lost,omitempty"`
+	NVLinks   []NVLink  `json:"nvlinks,omitempty"`
+	Fabric    *Fabric   `json:"fabric,omitempty"`
+	Processes []Process `json:"processes,omitempty"`
+
+	// Address is PCIBusID in the kernel's form; Parse fills it in.
+	Address string `json:"-"`
+}
+
+// PCIe is the link as the driver sees it. Generation numbers count from 1.
+type PCIe struct {
+	Generation          *int    `json:"generation,omitempty"`
+	GenerationMax       *int    `json:"generation_max,omitempty"`        // of GPU and slot
+	GenerationDeviceMax *int    `json:"generation_device_max,omitempty"` // of the GPU alone
+	Width               *int    `json:"width,omitempty"`
+	WidthMax            *int    `json:"width_max,omitempty"`
+	Replays             *uint64 `json:"replays,omitempty"` // since the driver was loaded
+}
+
+// BAR1 is the window through which others reach the GPU's memory.
+type BAR1 struct {
+	Total uint64  `json:"total_bytes"`
+	Used  *uint64 `json:"used_bytes,omitempty"`
+}
+
+// NVLink is one link of a GPU.
+type NVLink struct {
+	Link       int           `json:"link"`
+	Active     bool          `json:"active"`
+	Version    *int          `json:"version,omitempty"`
+	RemoteType string        `json:"remote_type,omitempty"`
+	Errors     *NVLinkErrors `json:"errors,omitempty"`
+}
+
+// NVLinkErrors counts errors of one link since the driver was loaded.
+type NVLinkErrors struct {
+	Replay   *uint64 `json:"replay,omitempty"`
+	Recovery *uint64 `json:"recovery,omitempty"`
+	CRCFlit  *uint64 `json:"crc_flit,omitempty"`
+	CRCData  *uint64 `json:"crc_data,omitempty"`
+}
+
+// Fabric is the state of a GPU behind NVSwitches.
+type Fabric struct {
+	State  string `json:"state"`
+	Status string `json:"status,omitempty"`
+}
+
+// Process is a process that uses a GPU.
+type Process struct {
+	PID        int     `json:"pid"`
+	UsedMemory *uint64 `json:"used_memory_bytes,omitempty"`
+}
+
+// Parse reads a snapshot. Keys that it does not know are left alone: a newer
+// source may answer more.
+func Parse(b []byte) (*Snapshot, error) {
+	s := &Snapshot{}
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("gpu.json: %w", err)
+	}
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		a, err := pci.ParseAddress(d.PCIBusID)
+		if err != nil {
+			return nil, fmt.Errorf("gpu.json: device %d: pci_bus_id: %w", d.Index, err)
+		}
+		d.Address = a.String()
+	}
+	return s, nil
+}
+
+// Find gives the device at a PCI address, or nil.
+func (s *Snapshot) Find(address string) *Device {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Devices {
+		if s.Devices[i].Address == address {
+			return &s.Devices[i]
+		}
+	}
+	return nil
+}
+
+// HasNVLink says whether any link of the GPU is active.
+func (d *Device) HasNVLink() bool {
+	for _, l := range d.NVLinks {
+		if l.Active {
+			return true
+		}
+	}
+	return false
+}

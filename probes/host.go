@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package probes asks the machine. It knows where Linux keeps its answers
+// (sysfs, procfs, netlink) and in which form, and gives them as plain values;
+// what they mean, and whether they are good, it does not know. A live machine
+// and a recorded one are the same type, Host.
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabricd/fabricd/probes/gpu"
+)
+
+// Options are what a Host is opened with.
+type Options struct {
+	// Exclude lists globs over PCI addresses: what matches is never opened.
+	Exclude []string
+	// AssumeBareMetal overrides what is found out about hypervisors.
+	AssumeBareMetal bool
+}
+
+// A Host is a machine: the one at hand, one below a mount point, or a recorded one.
+type Host struct {
+	tree     tree
+	options  Options
+	film     *film     // of a recording
+	manifest *Manifest // of a recording that has one
+
+	inventory  atomic.Pointer[Inventory]
+	refreshing sync.Mutex // one refresh at a time
+	events     atomic.Uint64
+	unbound    unbindings
+	facts      *Facts // of a live host, read once
+}
+
+func newHost(t tree, o Options) *Host { return &Host{tree: t, options: o} }
+
+// Live opens the machine whose root is mounted at root, normally "/".
+func Live(root string, o Options) (*Host, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("root of the machine: %w", err)
+	}
+	for _, need := range []string{"sys", "proc"} {
+		if _, err := r.Stat(need); err != nil {
+			return nil, fmt.Errorf("root of the machine: %s holds no %s (a host's root mounted into the container?): %w", root, need, err)
+		}
+	}
+	return newHost(liveTree{r}, o), nil
+}
+
+// Recorded says whether the host is a recording.
+func (h *Host) Recorded() bool { return h.tree.recorded() }
+
+// excluded says whether the operator forbade to open a PCI function.
+func (h *Host) excluded(address string) bool {
+	for _, glob := range h.options.Exclude {
+		if ok, _ := path.Match(glob, address); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Exclude adds globs of functions that are never opened; before the first Inventory.
+func (h *Host) Exclude(globs []string) { h.options.Exclude = append(h.options.Exclude, globs...) }
+
+// CheckGlob says what is wrong with a glob over PCI addresses.
+func CheckGlob(glob string) error {
+	if _, err := path.Match(glob, ""); err != nil || glob == "" {
+		return fmt.Errorf("%q is not a glob over PCI addresses (such as 0000:8d:*)", glob)
+	}
+	return nil
+}
+
+// ReadFile reads a whole file: for cold paths.
+func (h *Host) ReadFile(name string) ([]byte, error) {
+	d, err := h.Dir(path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadFile(path.Base(name))
+}
+
+// ReadDir lists a directory, sorted.
+func (h *Host) ReadDir(name string) ([]string, error) {
+	d, err := h.Dir(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.List()
+}
+
+// Exists says whether there is a file or directory of this name.
+func (h *Host) Exists(name string) bool {
+	d, err := h.Dir(name)
+	if err == nil {
+		d.Close()
+		return true
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	parent, err := h.Dir(path.Dir(name))
+	if err != nil {
+		return false
+	}
+	defer parent.Close()
+	f, err := parent.d.open(path.Base(name))
+	if err == nil {
+		f.close()
+	}
+	return err == nil
+}
+
+// GPUs gives what NVML answers. On a host without that source the error is
+// fs.ErrNotExist.
+func (h *Host) GPUs() (*gpu.Snapshot, error) {
+	if !h.Recorded() {
+		return nil, &fs.PathError{Op: "ask", Path: "NVML", Err: fs.ErrNotExist}
+	}
+	b, err := h.ReadFile("gpu.json")
+	if err != nil {
+		return nil, err
+	}
+	return gpu.Parse(b)
+}
+
+// A Dir is a directory of the host, kept for repeated reads below it.
+type Dir struct {
+	h *Host
+	d directory
+}
+
+// Dir opens a directory. Symbolic links are followed, but not out of the host's root.
+func (h *Host) Dir(name string) (*Dir, error) {
+	d, err := h.tree.dir(clean(name))
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{h, d}, nil
+}
+
+// ReadFile reads a file of the directory (one path element).
+func (d *Dir) ReadFile(name string) ([]byte, error) { return readAll(d.d, name) }
+
+// List gives the directory's names, sorted.
+func (d *Dir) List() ([]string, error) { return d.d.list() }
+
+// Readlink gives a symbolic link's target as it is written.
+func (d *Dir) Readlink(name string) (string, error) { return d.d.readlink(name) }
+
+// Attr makes an attribute of the directory that is kept open. It is opened at
+// its first read. Content beyond size bytes is cut.
+func (d *Dir) Attr(name string, size int) *Attr {
+	return &Attr{dir: d, name: name, buf: make([]byte, size)}
+}
+
+// Close closes the directory. Attributes made from it stay open, but can no
+// longer be opened again.
+func (d *Dir) Close() { d.d.close() }
+
+// refusedFor is how long a refused attribute is left alone: asking for what a
+// driver restricts floods the kernel's log.
+const refusedFor = 30 * time.Second
+
+// An Attr is one attribute kept open between reads: a pread into a kept
+// buffer, no allocation. It is not safe for concurrent use.
+type Attr struct {
+	dir  *Dir
+	name string
+	f    file
+	buf  []byte
+
+	refused error // not asked again until notBefore, or until an event
+	until   time.Time
+	event   uint64
+}
+
+// Read reads the attribute anew. The bytes, without trailing white space, are
+// good until the next Read. ENODEV closes it, so that the next Read opens what
+// may have come back.
+func (a *Attr) Read() ([]byte, error) {
+	if a.refused != nil {
+		if a.event == a.dir.h.events.Load() && time.Now().Before(a.until) {
+			return nil, a.refused
+		}
+		a.refused = nil
+	}
+	if a.f == nil {
+		f, err := a.dir.d.open(a.name)
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		a.f = f
+	}
+	n, err := a.f.readAt(a.buf)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	for n > 0 && (a.buf[n-1] == '\n' || a.buf[n-1] == ' ' || a.buf[n-1] == 0) {
+		n--
+	}
+	return a.buf[:n], nil
+}
+
+// fail closes the attribute and, on a live host, leaves a refused one alone
+// for a while. In a recording every mark is asked.
+func (a *Attr) fail(err error) error {
+	a.Close()
+	if !a.dir.h.Recorded() && (Refused(err) || errors.Is(err, fs.ErrNotExist)) {
+		a.refused, a.until, a.event = err, time.Now().Add(refusedFor), a.dir.h.events.Load()
+	}
+	return err
+}
+
+// Close gives the descriptor back.
+func (a *Attr) Close() {
+	if a.f != nil {
+		a.f.close()
+		a.f = nil
+	}
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probes
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	classNet  = "sys/class/net"
+	classRDMA = "sys/class/infiniband"
+)
+
+// device finds the canonical directory of a class entry and of the device that
+// it belongs to; the latter is "" for what belongs to no hardware.
+func (h *Host) device(class, name string) (own, device string) {
+	own = path.Join(class, name)
+	if dir, err := h.Dir(class); err == nil {
+		if target, err := dir.Readlink(name); err == nil {
+			own = path.Join(class, target)
+		}
+		dir.Close()
+	}
+	dir, err := h.Dir(own)
+	if err != nil {
+		return own, ""
+	}
+	defer dir.Close()
+	if target, err := dir.Readlink("device"); err == nil {
+		return own, path.Join(own, target)
+	}
+	// Older recordings leave the link out: …/0000:18:00.0/net/eth0 says it as well.
+	if i := strings.LastIndex(own, "/"+path.Base(class)+"/"); i > 0 && !strings.HasPrefix(own, "sys/class/") {
+		return own, own[:i]
+	}
+	return own, ""
+}
+
+// netdevs lists the interfaces that belong to hardware.
+func (h *Host) netdevs(inv *Inventory) {
+	names, err := h.ReadDir(classNet)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		own, device := h.device(classNet, name)
+		f, direct := inv.functionOf(device)
+		if device == "" || f == nil {
+			continue
+		}
+		dir, err := h.Dir(own)
+		if err != nil {
+			continue
+		}
+		n := readNetdev(dir, name, own)
+		dir.Close()
+		n.Bonded = n.Master != "" && h.Exists(path.Join(classNet, n.Master, "bonding"))
+		n.Function, n.Port = f, direct && !representor(n.PhysPortName)
+		inv.Netdevs = append(inv.Netdevs, n)
+		f.Netdevs = append(f.Netdevs, n)
+	}
+}
+
+func readNetdev(dir *Dir, name, own string) *Netdev {
+	n := &Netdev{Name: name, Path: own, MAC: textOf(dir, "address"), OperState: textOf(dir, "operstate"), PhysPortName: textOf(dir, "phys_port_name")}
+	n.Type, _ = strconv.Atoi(textOf(dir, "type"))
+	n.MTU, _ = strconv.Atoi(textOf(dir, "mtu"))
+	n.DevPort, _ = strconv.Atoi(textOf(dir, "dev_port"))
+	// A port without carrier answers -1, EINVAL or 65535: no speed.
+	if mbps, err := strconv.Atoi(textOf(dir, "speed")); err == nil && mbps > 0 && mbps != 65535 {
+		n.SpeedMbps = Some(mbps)
+	}
+	switch textOf(dir, "carrier") {
+	case "1":
+		n.Carrier = Some(true)
+	case "0":
+		n.Carrier = Some(false)
+	}
+	if target, err := dir.Readlink("master"); err == nil {
+		n.Master = path.Base(target)
+	}
+	return n
+}
+
+// representor tells the switchdev names of virtual functions and subfunctions
+// (pf0vf1, c1pf0sf3) from those of physical ports (p0).
+func representor(physPortName string) bool {
+	s := strings.TrimLeft(physPortName, "c0123456789")
+	return strings.HasPrefix(s, "pf")
+}
+
+// rdma lists the RDMA devices.
+func (h *Host) rdma(inv *Inventory) {
+	names, err := h.ReadDir(classRDMA)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		own, device := h.device(classRDMA, name)
+		f, direct := inv.functionOf(device)
+		dir, err := h.Dir(own)
+		if f == nil || err != nil {
+			continue
+		}
+		d := &RDMADevice{
+			Name: name, Path: own, Function: f, Port: direct,
+			NodeGUID: guid(textOf(dir, "node_guid")), SysImageGUID: guid(textOf(dir, "sys_image_guid")),
+			Firmware: textOf(dir, "fw_ver"), HCAType: textOf(dir, "hca_type"),
+		}
+		dir.Close()
+		d.Ports = h.rdmaPorts(own)
+		inv.RDMA = append(inv.RDMA, d)
+		f.RDMA = append(f.RDMA, d)
+	}
+}
+
+// guid gives a GUID, or "" for one that is zero and so names nothing.
+func guid(s string) string {
+	if strings.Trim(s, "0:") == "" {
+		return ""
+	}
+	return s
+}
+
+func (h *Host) rdmaPorts(own string) []RDMAPort {
+	numbers, err := h.ReadDir(path.Join(own, "ports"))
+	if err != nil {
+		return nil
+	}
+	var ports []RDMAPort
+	for _, number := range numbers {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		dir, err := h.Dir(path.Join(own, "ports", number))
+		if err != nil {
+			continue
+		}
+		p := RDMAPort{Number: n, LinkLayer: textOf(dir, "link_layer")}
+		p.State, p.PhysState = afterColon(textOf(dir, "state")), afterColon(textOf(dir, "phys_state"))
+		if gbps, ok := ParseRate(textOf(dir, "rate")); ok {
+			p.RateGbps = Some(gbps)
+		}
+		dir.Close()
+		ports = append(ports, p)
+	}
+	return ports
+}
+
+// afterColon takes "4: ACTIVE" to "ACTIVE".
+func afterColon(s string) string {
+	if _, name, ok := strings.Cut(s, ": "); ok {
+		return name
+	}
+	return s
+}
+
+var rate = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]+)?) Gb/sec`)
+
+// ParseRate reads an RDMA port's rate file: "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)".
+func ParseRate(s string) (gbps float64, ok bool) {
+	m := rate.FindStringSubmatch(s)
+	if m == nil {
+		return 0, false
+	}
+	gbps, err := strconv.ParseFloat(m[1], 64)
+	return gbps, err == nil && gbps > 0
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package topo
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/pci"
+)
+
+// A Role is what a NIC is for.
+type Role string
+
+// Roles. The empty Role is not known.
+const (
+	Compute    Role = config.RoleCompute
+	Storage    Role = config.RoleStorage
+	Management Role = config.RoleManagement
+)
+
+// slowGbps bounds the ports that are taken for management.
+const slowGbps = 25
+
+// Role gives a NIC's role, "" for what is no NIC or where it cannot be told.
+func (t *Tree) Role(f *probes.Function) Role { return t.roles[f] }
+
+// Candidates lists the NICs that a GPU's traffic may use: RDMA NICs not known
+// to be slow, and those that the plan names.
+func (t *Tree) Candidates() []*probes.Function { return t.candidates }
+
+func allNames(f *probes.Function) []string {
+	rdma, netdevs := Names(f)
+	return append(append([]string{f.Address}, netdevs...), rdma...)
+}
+
+func (t *Tree) findRoles() {
+	t.roles = map[*probes.Function]Role{}
+	for _, f := range t.NICs {
+		if t.candidate(f) {
+			t.candidates = append(t.candidates, f)
+		}
+	}
+	compute := map[*probes.Function]bool{}
+	told := false
+	for _, gpu := range t.GPUs {
+		best := t.Best(gpu)
+		told = told || best.Distance != Unknown
+		for _, nic := range best.NICs {
+			compute[nic] = true
+		}
+	}
+	for _, f := range t.NICs {
+		rdma, _ := Names(f)
+		planned := Role(t.plan.Role(allNames(f)...))
+		switch {
+		case planned != "":
+			t.roles[f] = planned
+		case compute[f]:
+			t.roles[f] = Compute
+		case uplinkBond(f) || t.slow(f):
+			t.roles[f] = Management
+		case len(rdma) > 0 && told:
+			t.roles[f] = Storage
+		}
+	}
+}
+
+func (t *Tree) candidate(f *probes.Function) bool {
+	names := allNames(f)
+	if role := t.plan.Role(names...); role != "" {
+		return role == config.RoleCompute
+	}
+	if t.plan.Names(names...) {
+		return true
+	}
+	rdma, _ := Names(f)
+	return len(rdma) > 0 && !t.slow(f) && !uplinkBond(f)
+}
+
+// uplinkBond says whether all ports of a NIC are legs of a bond.
+func uplinkBond(f *probes.Function) bool {
+	bonded := false
+	for _, n := range f.Netdevs {
+		if n.Port {
+			if !n.Bonded {
+				return false
+			}
+			bonded = true
+		}
+	}
+	return bonded
+}
+
+// slow says whether a NIC is known to have ports of at most 25 Gb/s: by its
+// own rate or, while it is down, by that of its equals that are up.
+func (t *Tree) slow(f *probes.Function) bool {
+	if gbps := PortsGbps(f); gbps > 0 {
+		return gbps <= slowGbps
+	}
+	known := false
+	for _, s := range t.NICs {
+		if s.Vendor != f.Vendor || s.Device != f.Device {
+			continue
+		}
+		gbps := PortsGbps(s)
+		if gbps > slowGbps {
+			return false
+		}
+		known = known || gbps > 0
+	}
+	return known
+}
+
+// PortsGbps sums the rates of a function's active ports: of its interfaces
+// with carrier, or of its RDMA ports where no interface tells a speed.
+func PortsGbps(f *probes.Function) float64 {
+	ethernet, rdma := 0.0, 0.0
+	for _, n := range f.Netdevs {
+		if n.Port && n.Carrier.OK && n.Carrier.V && n.SpeedMbps.OK {
+			ethernet += float64(n.SpeedMbps.V) / 1000
+		}
+	}
+	for _, d := range f.RDMA {
+		for _, p := range d.Ports {
+			if d.Port && p.State == "ACTIVE" && p.RateGbps.OK {
+				rdma += p.RateGbps.V
+			}
+		}
+	}
+	if ethernet > 0 {
+		return ethernet
+	}
+	return rdma
+}
+
+// Sisters says which functions are compared with f: those of the same vendor,
+// device and role.
+func (t *Tree) Sisters(f *probes.Function) string {
+	return fmt.Sprintf("%04x:%04x %s", f.Vendor, f.Device, t.roles[f])
+}
+
+// A Card is what carries one identity: the physical functions of a NIC in one
+// slot or, for socket-direct cards, in several.
+type Card struct {
+	Functions []*probes.Function // by address
+}
+
+// CardOf gives the card of a NIC, or nil.
+func (t *Tree) CardOf(f *probes.Function) *Card { return t.cardOf[f] }
+
+func (t *Tree) findCards() {
+	bySlot, byGUID := map[string]*Card{}, map[string]*Card{}
+	for _, f := range t.NICs {
+		slot := f.ParentAddress + " " + f.Addr.Slot()
+		card := bySlot[slot]
+		for _, d := range f.RDMA {
+			if same := byGUID[d.SysImageGUID]; d.Port && d.SysImageGUID != "" && same != nil {
+				if card != nil && card != same { // found by slot before its GUID was seen
+					t.merge(same, card)
+				}
+				card = same
+			}
+		}
+		if card == nil {
+			card = &Card{}
+			t.Cards = append(t.Cards, card)
+		}
+		card.Functions = append(card.Functions, f)
+		bySlot[slot], t.cardOf[f] = card, card
+		for _, d := range f.RDMA {
+			if d.Port && d.SysImageGUID != "" {
+				byGUID[d.SysImageGUID] = card
+			}
+		}
+	}
+	for _, c := range t.Cards {
+		slices.SortFunc(c.Functions, byAddress)
+	}
+}
+
+func (t *Tree) merge(into, from *Card) {
+	for _, f := range from.Functions {
+		into.Functions = append(into.Functions, f)
+		t.cardOf[f] = into
+	}
+	t.Cards = slices.DeleteFunc(t.Cards, func(c *Card) bool { return c == from })
+}
+
+// ActiveGbps sums the rates of the card's active ports. Functions of the same
+// number in different slots of one card lead to the same cable (socket-direct
+// cards, both halves of a GB10's NIC): the faster of them counts.
+func (c *Card) ActiveGbps() float64 {
+	cables := map[uint8]map[pci.Address]float64{}
+	for _, f := range c.Functions {
+		slot := f.Addr
+		slot.Function = 0
+		number := f.Addr.Function
+		if cables[number] == nil {
+			cables[number] = map[pci.Address]float64{}
+		}
+		cables[number][slot] += PortsGbps(f)
+	}
+	sum := 0.0
+	for _, bySlot := range cables {
+		fastest := 0.0
+		for _, gbps := range bySlot {
+			fastest = max(fastest, gbps)
+		}
+		sum += fastest
+	}
+	return sum
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probes
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxFile bounds what is read of one file at once. The largest that fabricd
+// asks for are /proc/cpuinfo of a big host and recorded GPU answers.
+const maxFile = 16 << 20
+
+// A tree is the files of a machine: the real ones, or recorded ones. Names are
+// slash-separated and relative to the root ("sys/bus/pci/devices").
+type tree interface {
+	// dir opens a directory for repeated opens below it.
+	dir(name string) (directory, error)
+	// recorded says whether time stands still between marks.
+	recorded() bool
+}
+
+// A directory is one directory kept at hand. An open through it costs a
+// single openat, not a walk from the root.
+type directory interface {
+	open(name string) (file, error)
+	list() ([]string, error)
+	readlink(name string) (string, error)
+	// identity changes when the directory is removed and made again.
+	identity() (uint64, error)
+	close()
+}
+
+// A file is a file kept open. Sysfs answers anew at each read from offset 0.
+type file interface {
+	readAt(buf []byte) (int, error)
+	close()
+}
+
+// liveTree is the mounted file system below a root directory. os.Root keeps
+// symbolic links from leading out of it.
+type liveTree struct{ root *os.Root }
+
+func (t liveTree) recorded() bool { return false }
+
+func (t liveTree) dir(name string) (directory, error) {
+	r, err := t.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return liveDir{r}, nil
+}
+
+type liveDir struct{ root *os.Root }
+
+func (d liveDir) open(name string) (file, error) {
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &liveFile{f, int(f.Fd())}, nil
+}
+
+func (d liveDir) list() ([]string, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+func (d liveDir) readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+func (d liveDir) identity() (uint64, error) {
+	info, err := d.root.Stat(".")
+	if err != nil {
+		return 0, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Nlink == 0 {
+		return 0, fs.ErrNotExist
+	}
+	return st.Ino, nil
+}
+
+func (d liveDir) close() { d.root.Close() }
+
+type liveFile struct {
+	f  *os.File // keeps the descriptor from being collected
+	fd int
+}
+
+func (f *liveFile) readAt(buf []byte) (int, error) {
+	for {
+		n, err := unix.Pread(f.fd, buf, 0)
+		if err != unix.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+func (f *liveFile) close() { f.f.Close() }
+
+// readAll reads a file of any size up to maxFile through d.
+func readAll(d directory, name string) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	if r, ok := f.(*liveFile); ok {
+		b, err := io.ReadAll(io.LimitReader(r.f, maxFile))
+		return b, err
+	}
+	buf := make([]byte, 4096)
+	for {
+		n, err := f.readAt(buf)
+		if err != nil || n < len(buf) || len(buf) >= maxFile {
+			return buf[:n], err
+		}
+		buf = make([]byte, 4*len(buf))
+	}
+}
+
+// Reason gives the short cause of a failed read: "EINVAL", "permission denied"
+// for EPERM and EACCES, "absent".
+func Reason(err error) string {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return "absent"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.As(err, &errno):
+		if name := unix.ErrnoName(errno); name != "" {
+			return name
+		}
+	}
+	return err.Error()
+}
+
+// Refused says whether an error means that asking again soon is pointless:
+// the driver or the kernel does not answer this question.
+func Refused(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) ||
+		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+func clean(name string) string { return path.Clean("/" + name)[1:] }
