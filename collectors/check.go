@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/topo"
 )
 
-// Config and Topology are what a View holds of other packages.
+// Config, Topology and Facts are what a View holds of other packages.
 type (
 	Config   = config.Config
 	Topology = topo.Tree
+	Facts    = probes.Facts
 )
 
 // A Status is the outcome of a check. What has not been looked at is never OK.
@@ -57,7 +59,8 @@ type Check[S any] struct {
 	// Help says what is judged and by which rule; Silent what it must not
 	// cry about. Both are the manual's text.
 	Help, Silent string
-	// Over is the window of history in the daemon; zero is a minute.
+	// Over is the window of history that Eval looks at in the daemon; zero is
+	// none: Eval sees no Past.
 	Over time.Duration
 	// For is how long the daemon sees a condition before it alarms.
 	For time.Duration

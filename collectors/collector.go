@@ -5,6 +5,7 @@ package collectors
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,7 +207,7 @@ func (r *running[R]) stats(now time.Duration, still bool) stats {
 		if st := u.state.Load(); st != nil && st.name == "absent" {
 			s.absent++
 		} else if text := problem(st, n == nil); text != "" {
-			s.problems = append(s.problems, fmt.Sprintf("%s %s: %s", r.Name, name, text))
+			s.problems = append(s.problems, strings.TrimSpace(r.Name+" "+name)+": "+text)
 		}
 	}
 	return s

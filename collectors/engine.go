@@ -52,7 +52,7 @@ type Engine struct {
 	ready    chan struct{}
 	readyOne sync.Once
 
-	judging  sync.Mutex
+	changed  chan struct{} // the inventory is new
 	lastStep time.Duration
 	tree     *topo.Tree // of the newest inventory and plan
 	treeOf   *probes.Inventory
@@ -91,7 +91,7 @@ func NewEngine(o Options) *Engine {
 	if o.Budget == (Budget{}) {
 		o.Budget = DefaultBudget()
 	}
-	e := &Engine{options: o, clock: &clock{time.Now()}, ready: make(chan struct{}), memory: map[string]*remembered{}, problems: map[string]bool{}}
+	e := &Engine{options: o, clock: &clock{time.Now()}, ready: make(chan struct{}), changed: make(chan struct{}, 1), memory: map[string]*remembered{}, problems: map[string]bool{}}
 	e.epoch = e.clock.start
 	if o.Host.Recorded() {
 		e.epoch = time.Time{}
@@ -121,9 +121,21 @@ func (e *Engine) newMeter(name string) *meter {
 	}
 }
 
-// SetConfig puts a new configuration in force at the next judgement. Running
-// readers and their histories go on; intervals stay as they were.
-func (e *Engine) SetConfig(c *config.Config) { e.config.Store(c) }
+// SetConfig puts a new configuration in force, with what the host now
+// excludes. Running readers and their histories go on; intervals stay as they were.
+func (e *Engine) SetConfig(c *config.Config) {
+	e.config.Store(c)
+	e.options.Host.Refresh()
+	e.poke()
+}
+
+// poke makes Run look at the inventory anew.
+func (e *Engine) poke() {
+	select {
+	case e.changed <- struct{}{}:
+	default:
+	}
+}
 
 // State gives the newest judgement, or nil before the first.
 func (e *Engine) State() *State { return e.state.Load() }
@@ -143,15 +155,7 @@ func (e *Engine) wants(check string) bool {
 // Run reads and judges a live host until ctx is done.
 func (e *Engine) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	changed := make(chan struct{}, 1)
-	wg.Go(func() {
-		e.options.Host.Watch(ctx, func() {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		})
-	})
+	wg.Go(func() { e.options.Host.Watch(ctx, e.poke) })
 	var attempts sync.WaitGroup
 	e.reconcile(ctx, &attempts)
 	e.awaitFirst(ctx, &attempts)
@@ -162,7 +166,7 @@ func (e *Engine) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
-		case <-changed:
+		case <-e.changed:
 			e.reconcile(ctx, nil)
 		}
 	}
@@ -237,8 +241,6 @@ func (e *Engine) view(at time.Duration) *View {
 
 // judge looks at the newest readings, judges them and publishes the outcome.
 func (e *Engine) judge(at time.Duration, live bool) {
-	e.judging.Lock()
-	defer e.judging.Unlock()
 	v := e.view(at)
 	if live && e.lastStep > 0 && at-e.lastStep > gapPeriods*e.judgePeriod() {
 		for _, r := range e.runners {

@@ -100,11 +100,15 @@ func (s *Subject) UnmarshalJSON(b []byte) error {
 // Sort puts the worst first; what could not be judged stands between what
 // alarms and what does not.
 func Sort(fs []Finding) {
-	rank := func(s Status) int {
-		return map[Status]int{Fail: 0, Warn: 1, Unknown: 2, Info: 3, OK: 4}[s]
-	}
+	rank := [...]int{None: 5, Unknown: 2, OK: 4, Info: 3, Warn: 1, Fail: 0}
 	slices.SortStableFunc(fs, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(a.Status), rank(b.Status)), cmp.Compare(a.Check, b.Check), cmp.Compare(a.Subject.String(), b.Subject.String()))
+		if c := cmp.Compare(rank[a.Status], rank[b.Status]); c != 0 {
+			return c
+		}
+		if c := strings.Compare(a.Check, b.Check); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(a.Subject, b.Subject, func(a, b Pair) int { return strings.Compare(a.Value, b.Value) })
 	})
 }
 

@@ -3,7 +3,6 @@
 package collectors
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -59,7 +58,7 @@ func checkDocs[S any](c Columns[S]) []CheckDoc {
 		if subject == nil {
 			subject = c.Labels
 		}
-		list = append(list, CheckDoc{k.Name, k.Help, k.Silent, labelNames(subject), cmp.Or(k.Over, time.Minute), k.For, k.Thresholds, k.Uses})
+		list = append(list, CheckDoc{k.Name, k.Help, k.Silent, labelNames(subject), k.Over, k.For, k.Thresholds, k.Uses})
 	}
 	return list
 }
@@ -120,7 +119,7 @@ func WriteChecks(w io.Writer, list []Collector) {
 	fmt.Fprintf(w, "# Checks\n\n%s", generated)
 	fmt.Fprint(w, `A check judges one subject and says one of: **unknown** (could not be read, or needs a history that is not there; never shown as healthy),
 **ok**, **info** (worth knowing, no alarm), **warn**, **fail**. Thresholds are set in the configuration file under
-`+"`thresholds: {CHECK: {NAME: VALUE}}`"+`. Histories are those of the last minute unless stated; `+"`fabricd check --window`"+` sets another, and a recording is judged over its whole length.
+`+"`thresholds: {CHECK: {NAME: VALUE}}`"+`. How far back a check looks is said with it; `+"`fabricd check --window`"+` sets another span, and a recording is judged over its whole length.
 
 `)
 	for _, c := range list {
@@ -139,8 +138,8 @@ func writeCheck(w io.Writer, collector string, k CheckDoc) {
 	if len(k.Subject) == 0 {
 		fmt.Fprint(w, "the host")
 	}
-	if k.Over != time.Minute {
-		fmt.Fprintf(w, "; history of %s", k.Over)
+	if k.Over > 0 {
+		fmt.Fprintf(w, "; looks back %s", k.Over)
 	}
 	if k.For > 0 {
 		fmt.Fprintf(w, "; the daemon alarms after %s", k.For)

@@ -14,10 +14,11 @@ func (e *Engine) remember(list []judged, at time.Duration, live bool) []Finding 
 	mutes, now := e.config.Load().Mute, e.wall(at)
 	for _, j := range list {
 		f := Finding{Check: j.check, Status: j.verdict.Status, Subject: j.subject, Reason: j.verdict.Reason, Remedy: j.verdict.Remedy, Evidence: j.verdict.Evidence}
-		m := e.memory[f.key()]
+		key := f.key()
+		m := e.memory[key]
 		if m == nil {
 			m = &remembered{badFrom: -1, badAt: -1, since: at}
-			e.memory[f.key()] = m
+			e.memory[key] = m
 		}
 		if live {
 			m.hold(&f, j.hold, at)

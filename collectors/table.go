@@ -128,9 +128,6 @@ func (t *table[R, S]) step(units []Unit[R], v *View, want func(string) bool, o o
 func (t *table[R, S]) judge(c *Check[S], rows []S, v *View, o over) []judged {
 	var list []judged
 	window := c.Over
-	if window == 0 {
-		window = time.Minute
-	}
 	switch {
 	case o.all:
 		window = 0
@@ -139,7 +136,9 @@ func (t *table[R, S]) judge(c *Check[S], rows []S, v *View, o over) []judged {
 	}
 	env := Env[S]{View: v, Rows: rows, check: c.Name, thresholds: c.Thresholds}
 	for i := range rows {
-		env.Past = t.past[t.key(&rows[i])].within(window)
+		if c.Over > 0 {
+			env.Past = t.past[t.key(&rows[i])].within(window)
+		}
 		verdict := c.Eval(&rows[i], &env)
 		if verdict.Status == None {
 			continue
@@ -151,13 +150,14 @@ func (t *table[R, S]) judge(c *Check[S], rows []S, v *View, o over) []judged {
 
 // remember appends the rows to their histories; rows that are gone lose theirs.
 func (t *table[R, S]) remember(rows []S, at time.Duration, o over) {
-	if len(t.Checks) == 0 {
+	span := time.Duration(0)
+	for i := range t.Checks {
+		span = max(span, t.Checks[i].Over)
+	}
+	if span == 0 {
 		return
 	}
-	span := o.window
-	for i := range t.Checks {
-		span = max(span, t.Checks[i].Over, time.Minute)
-	}
+	span = max(span, o.window)
 	for i := range rows {
 		key := t.key(&rows[i])
 		h := t.past[key]

@@ -54,9 +54,11 @@ type unitState struct {
 }
 
 func (u *unit[R]) enter(name string, err error, at time.Duration) {
-	if old := u.state.Load(); old == nil || old.name != name || fmt.Sprint(old.err) != fmt.Sprint(err) {
-		u.state.Store(&unitState{name, err, at})
+	old := u.state.Load()
+	if old != nil && old.name == name && (old.err == nil) == (err == nil) && (err == nil || old.err.Error() == err.Error()) {
+		return
 	}
+	u.state.Store(&unitState{name, err, at})
 }
 
 // fresh gives the newest reading, unless it is too old to be believed.

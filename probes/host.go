@@ -7,6 +7,7 @@
 package probes
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,8 +38,16 @@ type Host struct {
 	inventory  atomic.Pointer[Inventory]
 	refreshing sync.Mutex // one refresh at a time
 	events     atomic.Uint64
+	kept       atomic.Int64 // attributes kept open
+	buffers    sync.Pool    // of *[maxBinary]byte
 	unbound    unbindings
 	facts      *Facts // of a live host, read once
+
+	gpus struct { // the newest recorded answer
+		sync.Mutex
+		raw  []byte
+		last *gpu.Snapshot
+	}
 }
 
 func newHost(t tree, o Options) *Host { return &Host{tree: t, options: o} }
@@ -60,7 +69,8 @@ func Live(root string, o Options) (*Host, error) {
 // Recorded says whether the host is a recording.
 func (h *Host) Recorded() bool { return h.tree.recorded() }
 
-// excluded says whether the operator forbade to open a PCI function.
+// excluded says whether the operator forbade to open a PCI function. The
+// caller holds refreshing.
 func (h *Host) excluded(address string) bool {
 	for _, glob := range h.options.Exclude {
 		if ok, _ := path.Match(glob, address); ok {
@@ -70,8 +80,13 @@ func (h *Host) excluded(address string) bool {
 	return false
 }
 
-// Exclude adds globs of functions that are never opened; before the first Inventory.
-func (h *Host) Exclude(globs []string) { h.options.Exclude = append(h.options.Exclude, globs...) }
+// SetExclude replaces the globs of functions that are never opened, from the
+// next Refresh on.
+func (h *Host) SetExclude(globs []string) {
+	h.refreshing.Lock()
+	defer h.refreshing.Unlock()
+	h.options.Exclude = globs
+}
 
 // CheckGlob says what is wrong with a glob over PCI addresses.
 func CheckGlob(glob string) error {
@@ -133,7 +148,16 @@ func (h *Host) GPUs() (*gpu.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gpu.Parse(b)
+	h.gpus.Lock()
+	defer h.gpus.Unlock()
+	if h.gpus.last == nil || !bytes.Equal(b, h.gpus.raw) {
+		s, err := gpu.Parse(b)
+		if err != nil {
+			return nil, err
+		}
+		h.gpus.raw, h.gpus.last = b, s
+	}
+	return h.gpus.last, nil
 }
 
 // A Dir is a directory of the host, kept for repeated reads below it.
@@ -174,6 +198,10 @@ func (d *Dir) Close() { d.d.close() }
 // driver restricts floods the kernel's log.
 const refusedFor = 30 * time.Second
 
+// maxKept bounds the attributes kept open; those beyond are opened at each
+// read. Go raises the limit of descriptors to the hard one, usually 2^19.
+const maxKept = 1 << 14
+
 // An Attr is one attribute kept open between reads: a pread into a kept
 // buffer, no allocation. It is not safe for concurrent use.
 type Attr struct {
@@ -191,27 +219,57 @@ type Attr struct {
 // good until the next Read. ENODEV closes it, so that the next Read opens what
 // may have come back.
 func (a *Attr) Read() ([]byte, error) {
+	n, err := a.readInto(a.buf)
+	if err != nil {
+		return nil, err
+	}
+	for n > 0 && (a.buf[n-1] == '\n' || a.buf[n-1] == ' ' || a.buf[n-1] == 0) {
+		n--
+	}
+	return a.buf[:n], nil
+}
+
+// maxBinary bounds binary attributes: PCI Express configuration space.
+const maxBinary = 4096
+
+// View reads a binary attribute into a buffer that the host lends, and shows
+// it to f; the bytes are good until f returns.
+func (a *Attr) View(f func([]byte)) error {
+	buf, _ := a.dir.h.buffers.Get().(*[maxBinary]byte)
+	if buf == nil {
+		buf = new([maxBinary]byte)
+	}
+	defer a.dir.h.buffers.Put(buf)
+	n, err := a.readInto(buf[:])
+	if err == nil {
+		f(buf[:n])
+	}
+	return err
+}
+
+func (a *Attr) readInto(buf []byte) (int, error) {
 	if a.refused != nil {
 		if a.event == a.dir.h.events.Load() && time.Now().Before(a.until) {
-			return nil, a.refused
+			return 0, a.refused
 		}
 		a.refused = nil
 	}
 	if a.f == nil {
 		f, err := a.dir.d.open(a.name)
 		if err != nil {
-			return nil, a.fail(err)
+			return 0, a.fail(err)
 		}
 		a.f = f
+		a.dir.h.kept.Add(1)
 	}
-	n, err := a.f.readAt(a.buf)
+	n, err := a.f.readAt(buf)
 	if err != nil {
-		return nil, a.fail(err)
+		return 0, a.fail(err)
 	}
-	for n > 0 && (a.buf[n-1] == '\n' || a.buf[n-1] == ' ' || a.buf[n-1] == 0) {
-		n--
+	if a.dir.h.kept.Load() > maxKept {
+		a.Close()
 	}
-	return a.buf[:n], nil
+	return n, nil
 }
 
 // fail closes the attribute and, on a live host, leaves a refused one alone
@@ -229,5 +287,6 @@ func (a *Attr) Close() {
 	if a.f != nil {
 		a.f.close()
 		a.f = nil
+		a.dir.h.kept.Add(-1)
 	}
 }

@@ -65,6 +65,8 @@ type Function struct {
 
 	Netdevs []*Netdev
 	RDMA    []*RDMADevice
+	// RDMANames and NetdevNames are those of the function's own ports.
+	RDMANames, NetdevNames []string
 
 	identity uint64
 }
@@ -166,7 +168,7 @@ func (h *Host) Refresh() *Inventory {
 	h.functions(inv, old)
 	h.netdevs(inv)
 	h.rdma(inv)
-	h.joinParents(inv)
+	join(inv)
 	inv.Nodes = h.nodes()
 	inv.Facts = h.findFacts()
 	h.vanished(inv, old)
@@ -175,9 +177,20 @@ func (h *Host) Refresh() *Inventory {
 	return inv
 }
 
-func (h *Host) joinParents(inv *Inventory) {
+// join links functions with their parents and collects the names of their ports.
+func join(inv *Inventory) {
 	for _, f := range inv.Functions {
 		f.Parent = inv.byAddress[f.ParentAddress]
+		for _, d := range f.RDMA {
+			if d.Port {
+				f.RDMANames = append(f.RDMANames, d.Name)
+			}
+		}
+		for _, n := range f.Netdevs {
+			if n.Port {
+				f.NetdevNames = append(f.NetdevNames, n.Name)
+			}
+		}
 	}
 }
 
@@ -205,7 +218,7 @@ func (h *Host) vanished(inv, old *Inventory) {
 		}
 	}
 	for _, f := range old.Functions {
-		if inv.byAddress[f.Address] != nil {
+		if inv.byAddress[f.Address] != nil || h.excluded(f.Address) {
 			continue
 		}
 		v := Vanished{Function: f}

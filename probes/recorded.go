@@ -178,14 +178,28 @@ type recordedDir struct {
 	name string
 }
 
+// find goes down from the directory itself; only a link on the way needs a
+// walk from the root.
 func (d *recordedDir) find(name string, follow bool) (*node, error) {
 	if d.n.gone {
 		return nil, fs.ErrNotExist
 	}
-	if n := d.n.children[name]; n != nil && n.target == "" { // the usual case: an attribute of its own
-		return n, nil
+	n := d.n
+	for rest := name; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		if part == "." {
+			continue
+		}
+		n = n.children[part]
+		switch {
+		case n == nil:
+			return nil, fs.ErrNotExist
+		case n.target != "" && (follow || rest != ""):
+			return d.t.lookup(path.Join(d.name, name), follow)
+		}
 	}
-	return d.t.lookup(path.Join(d.name, name), follow)
+	return n, nil
 }
 
 func (d *recordedDir) open(name string) (file, error) {

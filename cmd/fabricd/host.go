@@ -79,10 +79,8 @@ func (a *app) open() (*probes.Host, *config.Config, error) {
 		return nil, nil, err
 	}
 	o.Exclude = append(o.Exclude, c.Devices.Exclude...)
-	for _, glob := range o.Exclude {
-		if err := probes.CheckGlob(glob); err != nil {
-			return nil, nil, usage("--device-exclude: %w", err)
-		}
+	if err := checkExcludes(o.Exclude); err != nil {
+		return nil, nil, err
 	}
 	var h *probes.Host
 	if a.host.recording != "" {
@@ -97,9 +95,18 @@ func (a *app) open() (*probes.Host, *config.Config, error) {
 		if c, err = a.loadConfig(h); err != nil {
 			return nil, nil, err
 		}
-		h.Exclude(c.Devices.Exclude)
+		h.SetExclude(append(o.Exclude, c.Devices.Exclude...))
 	}
 	return h, c, nil
+}
+
+func checkExcludes(globs []string) error {
+	for _, glob := range globs {
+		if err := probes.CheckGlob(glob); err != nil {
+			return usage("device exclusion: %w", err)
+		}
+	}
+	return nil
 }
 
 // enabled lists the collectors that flags and configuration leave on.

@@ -2,6 +2,177 @@
 
 package main
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/fabricd/fabricd/cmd/internal/web"
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/prometheus/client_golang/prometheus"
+	promcollectors "github.com/prometheus/client_golang/prometheus/collectors"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
+	"go.uber.org/zap/zapcore"
+)
+
+// runFlags are those of the daemon.
+type runFlags struct {
+	web                 *toolkit.FlagConfig
+	logLevel, logFormat string
+	checkOnly           bool
+}
+
 func (a *app) runCommand() {
-	a.command("run", "Run the daemon.", func() error { return nil }).Default()
+	var f runFlags
+	c := a.command("run", "Run the daemon: read, judge, and serve /metrics and findings.", func() error { return a.run(&f) }).Default()
+	f.register(c)
+}
+
+func (f *runFlags) register(c *kingpin.CmdClause) {
+	f.web = kingpinflag.AddFlags(c, ":9794")
+	c.Flag("log.level", "Log from this level on: debug, info, warn, error.").Default("info").EnumVar(&f.logLevel, "debug", "info", "warn", "error")
+	c.Flag("log.format", "logfmt-like text or json.").Default("text").EnumVar(&f.logFormat, "text", "json")
+	c.Flag("config.check", "Check the configuration file and exit.").BoolVar(&f.checkOnly)
+}
+
+// logger makes the daemon's log on standard error.
+func (a *app) logger(f *runFlags) *slog.Logger {
+	level := zap.NewAtomicLevel()
+	level.UnmarshalText([]byte(f.logLevel)) //nolint:errcheck // the flag is an enumeration
+	encoding := zap.NewProductionEncoderConfig()
+	encoding.EncodeTime = zapcore.RFC3339TimeEncoder
+	encoder := zapcore.NewConsoleEncoder(encoding)
+	if f.logFormat == "json" {
+		encoder = zapcore.NewJSONEncoder(encoding)
+	}
+	return slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, zapcore.AddSync(a.stderr), level)))
+}
+
+func (a *app) run(f *runFlags) error {
+	if f.checkOnly {
+		return a.checkConfig()
+	}
+	if a.host.recording != "" {
+		return usage("run watches a machine and takes no --host; a recording is judged by: fabricd check --host %s", a.host.recording)
+	}
+	log := a.logger(f)
+	h, c, err := a.open()
+	if err != nil {
+		return err
+	}
+	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: a.enabled(c), Config: c, Log: func(problem string, gone bool) {
+		if gone {
+			log.Info("well again", "was", problem)
+		} else {
+			log.Warn("a source gives trouble", "what", problem)
+		}
+	}})
+	r, err := registry(e)
+	if err != nil {
+		return err
+	}
+	site := &web.Site{Host: hostName(h), Version: version, Engine: e}
+	server, err := site.Server(r, errorLog{log})
+	if err != nil {
+		return err
+	}
+	log.Info("fabricd starts", "version", version, "kernel", h.Inventory().Facts.Kernel, "pid", os.Getpid())
+	return a.serve(e, h, server, f, log)
+}
+
+// checkConfig is --config.check.
+func (a *app) checkConfig() error {
+	if a.host.configFile == "" {
+		return usage("--config.check needs --config.file")
+	}
+	if _, err := a.loadConfig(nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s is valid\n", a.host.configFile)
+	return err
+}
+
+// registry gathers what the daemon exports.
+func registry(e *collectors.Engine) (*prometheus.Registry, error) {
+	r := prometheus.NewRegistry()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: collectors.Prefix + "build_info", Help: "1; the labels name fabricd's version and the Go release it was built with.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	for _, c := range []prometheus.Collector{build, e, promcollectors.NewGoCollector(), promcollectors.NewProcessCollector(promcollectors.ProcessCollectorOpts{})} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// errorLog takes what the metrics handler has to say.
+type errorLog struct{ *slog.Logger }
+
+func (l errorLog) Println(v ...any) { l.Error("metrics", "error", fmt.Sprint(v...)) }
+
+const shutdownPatience = 2 * time.Second
+
+// serve runs engine and server until a signal ends both.
+func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f *runFlags, log *slog.Logger) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	failed := make(chan error, 1)
+	go func() { failed <- toolkit.ListenAndServe(server, f.web, log) }()
+	engine := make(chan struct{})
+	go func() { e.Run(ctx); close(engine) }()
+	for {
+		select {
+		case <-hup:
+			a.reload(e, h, log)
+		case err := <-failed:
+			stop()
+			<-engine
+			if errors.Is(err, http.ErrServerClosed) {
+				return nil
+			}
+			return usage("cannot serve: %w (another fabricd, or another program, at this address? see --web.listen-address)", err)
+		case <-ctx.Done():
+			log.Info("fabricd ends")
+			ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+			defer cancel()
+			server.Shutdown(ctx) //nolint:errcheck // what is left is cut off
+			<-engine
+			return nil
+		}
+	}
+}
+
+// reload reads the configuration file again. A bad one changes nothing.
+func (a *app) reload(e *collectors.Engine, h *probes.Host, log *slog.Logger) {
+	var c *config.Config
+	c, err := a.loadConfig(nil)
+	if err == nil {
+		err = checkExcludes(c.Devices.Exclude)
+	}
+	if err != nil {
+		log.Error("configuration not reloaded; the old one stays in force", "error", err)
+		return
+	}
+	h.SetExclude(append(a.host.exclude[:len(a.host.exclude):len(a.host.exclude)], c.Devices.Exclude...))
+	e.SetConfig(c)
+	log.Info("configuration reloaded; collectors' intervals and switches change at a restart", "file", a.host.configFile)
 }

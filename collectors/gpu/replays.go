@@ -15,6 +15,7 @@ func replaysCheck() collectors.Check[gpu.Device] {
 		Name:   "pcie_replays",
 		Help:   "Warns when a GPU had to repeat packets on its PCI Express link: from 3 in the window on, when they are more than the link's GT/s divided by 8 a minute.",
 		Silent: "a counter that fell was reset with the GPU or the driver.",
+		Over:   time.Minute,
 		Thresholds: []collectors.Threshold{
 			{Name: "least", Default: 3, Unit: "replays", Help: "fewer in the window never warn"},
 			{Name: "per_minute", Default: 0.125, Unit: "replays a minute for each GT/s", Help: "more warn"},

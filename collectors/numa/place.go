@@ -105,7 +105,7 @@ func implied(f *probes.Function, nodes []probes.Node) string {
 // nameOf writes a function with the name of its first RDMA device or interface.
 func nameOf(f *probes.Function) string {
 	rdma, netdevs := topo.Names(f)
-	if all := append(rdma, netdevs...); len(all) > 0 {
+	if all := slices.Concat(rdma, netdevs); len(all) > 0 {
 		return f.Address + " (" + strings.Join(all, ", ") + ")"
 	}
 	return f.Address

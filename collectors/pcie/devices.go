@@ -5,6 +5,7 @@ package pcie
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -73,31 +74,37 @@ func deviceColumns() collectors.Columns[device] {
 
 // joined lists the RDMA devices or interfaces of functions, with commas.
 func joined(list []*probes.Function, rdma bool) string {
-	var all []string
+	all := ""
 	for _, f := range list {
 		r, n := topo.Names(f)
 		if rdma {
-			all = append(all, r...)
-		} else {
-			all = append(all, n...)
+			n = r
 		}
+		all = withComma(all, strings.Join(n, ","))
 	}
-	return strings.Join(all, ",")
+	return all
 }
 
 // addresses lists functions with commas.
 func addresses(list []*probes.Function) string {
-	all := make([]string, len(list))
-	for i, f := range list {
-		all[i] = f.Address
+	all := ""
+	for _, f := range list {
+		all = withComma(all, f.Address)
 	}
-	return strings.Join(all, ",")
+	return all
+}
+
+func withComma(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
 }
 
 // named writes a function with what people call it: "0000:8d:00.0 (mlx5_6, enp141s0np0)".
 func named(f *probes.Function) string {
 	rdma, netdevs := topo.Names(f)
-	if all := append(rdma, netdevs...); len(all) > 0 {
+	if all := slices.Concat(rdma, netdevs); len(all) > 0 {
 		return f.Address + " (" + strings.Join(all, ", ") + ")"
 	}
 	return f.Address

@@ -83,8 +83,8 @@ type (
 func functionSubject() []collectors.Label[function] {
 	return []collectors.Label[function]{
 		{Name: "address", Get: func(f *function) string { return f.Address }},
-		{Name: "device", Get: func(f *function) string { rdma, _ := names(only(f.Function)); return rdma }},
-		{Name: "netdev", Get: func(f *function) string { _, netdevs := names(only(f.Function)); return netdevs }},
+		{Name: "device", Get: func(f *function) string { return joined(only(f.Function), true) }},
+		{Name: "netdev", Get: func(f *function) string { return joined(only(f.Function), false) }},
 	}
 }
 
@@ -93,6 +93,7 @@ func aerCheck() functionCheck {
 		Name:    "pcie_aer",
 		Help:    "Correctable errors warn from 3 in the window on when they are more than the link's GT/s divided by 8 a minute; non-fatal and fatal ones fail on any increase. Errors are counted at the end that saw them, often the partner of the faulty one: both ends are named. A root port that counts messages which no function below it counted warns or fails as well, source unknown.",
 		Silent:  "counts since boot that stand still are info; a counter that fell was reset.",
+		Over:    time.Minute,
 		Subject: functionSubject(),
 		Thresholds: []collectors.Threshold{
 			{Name: "least", Default: 3, Unit: "errors", Help: "fewer correctable errors in the window never warn"},

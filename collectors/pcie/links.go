@@ -30,8 +30,8 @@ func linkSubject() []collectors.Label[linkRow] {
 		{Name: "address", Get: func(r *linkRow) string { return r.Lower.Address }},
 		{Name: "upstream", Get: func(r *linkRow) string { return addressOf(r.Upper) }},
 		{Name: "devices", Get: func(r *linkRow) string { return addresses(r.Devices) }},
-		{Name: "device", Get: func(r *linkRow) string { rdma, _ := names(r.ends()); return rdma }},
-		{Name: "netdev", Get: func(r *linkRow) string { _, netdevs := names(r.ends()); return netdevs }},
+		{Name: "device", Get: func(r *linkRow) string { return joined(r.ends(), true) }},
+		{Name: "netdev", Get: func(r *linkRow) string { return joined(r.ends(), false) }},
 	}
 }
 
@@ -130,6 +130,7 @@ func speedCheck() linkCheck {
 		Name:    "pcie_speed",
 		Help:    "Fails when a link on the way to a NIC or NVSwitch is slower than both of its ends can be. A link to GPUs alone fails only while they are busy in every reading of the window: GPUs slow their links down when idle. One finding a link, at its lower end; links to other devices are info.",
 		Silent:  "a GPU that idles, or whose load nobody tells, is info; so is the link above only such GPUs. Same exceptions as pcie_width.",
+		Over:    time.Minute,
 		Subject: linkSubject(),
 		Uses:    []string{"gpu"},
 		Thresholds: []collectors.Threshold{

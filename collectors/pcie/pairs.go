@@ -79,8 +79,8 @@ func pairColumns() collectors.Columns[pairRow] {
 		{Name: "gpu", Get: func(r *pairRow) string { return r.gpu.Address }},
 		{Name: "nic", Get: func(r *pairRow) string { return addressOf(r.nic) }},
 		{Name: "peer", Get: func(r *pairRow) string { return addressOf(r.peer) }},
-		{Name: "device", Get: func(r *pairRow) string { rdma, _ := names(r.nics()); return rdma }},
-		{Name: "netdev", Get: func(r *pairRow) string { _, netdevs := names(r.nics()); return netdevs }},
+		{Name: "device", Get: func(r *pairRow) string { return joined(r.nics(), true) }},
+		{Name: "netdev", Get: func(r *pairRow) string { return joined(r.nics(), false) }},
 	}
 	return collectors.Columns[pairRow]{
 		Labels: labels,

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
-	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/pci"
 )
 
@@ -177,9 +176,4 @@ func withLabel(name, value string) []collectors.Label[function] {
 		{Name: "address", Get: func(f *function) string { return f.Address }},
 		{Name: name, Get: func(*function) string { return value }},
 	}
-}
-
-// names joins the RDMA and interface names of functions for a subject.
-func names(list []*probes.Function) (rdma, netdevs string) {
-	return joined(list, true), joined(list, false)
 }

@@ -58,8 +58,8 @@ func peerColumns() collectors.Columns[peerRow] {
 			Help:   "Warns when one of at least four devices of the same vendor, model and role has a link that can do less than that of most of them: a card in the wrong slot, or a slot that is set up differently.",
 			Silent: "where pcie_width or pcie_speed judges the link already; GPUs that only idle; the ports of one card count as one.",
 			Subject: []collectors.Label[peerRow]{address,
-				{Name: "device", Get: func(r *peerRow) string { rdma, _ := names(only(r.Function)); return rdma }},
-				{Name: "netdev", Get: func(r *peerRow) string { _, netdevs := names(only(r.Function)); return netdevs }},
+				{Name: "device", Get: func(r *peerRow) string { return joined(only(r.Function), true) }},
+				{Name: "netdev", Get: func(r *peerRow) string { return joined(only(r.Function), false) }},
 			},
 			Thresholds: []collectors.Threshold{
 				{Name: "devices", Default: 4, Unit: "devices", Help: "fewer of the same kind are not compared"},

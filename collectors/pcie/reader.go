@@ -3,8 +3,10 @@
 package pcie
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"hash/crc32"
 	"io/fs"
 	"syscall"
 	"time"
@@ -40,16 +42,18 @@ type Reading struct {
 }
 
 type reader struct {
-	host *probes.Host
-	dir  *probes.Dir
-	max  pci.Link
-	port bool // an upper end: its link is the one below it and is read there
+	host    *probes.Host
+	dir     *probes.Dir
+	address string
+	max     pci.Link
+	port    bool // an upper end: its link is the one below it and is read there
 
-	speed, width, power *probes.Attr
-	aer                 aerReader
-	last                Reading
-	lastAt, configAt    time.Duration
-	read                bool
+	speed, width, power, config, l1 *probes.Attr
+
+	aer              aerReader
+	last             *Reading // nil before the first
+	lastAt, configAt time.Duration
+	configSum        uint32 // of the bytes that last.Config was parsed from
 }
 
 func openReader(_ context.Context, h *probes.Host, address string) (collectors.Reader[Reading], error) {
@@ -62,48 +66,51 @@ func openReader(_ context.Context, h *probes.Host, address string) (collectors.R
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{host: h, dir: dir, max: f.Max, last: Reading{Address: address}}
+	r := &reader{host: h, dir: dir, max: f.Max, address: address}
 	if f.Parent != nil {
 		r.max = f.Max.Min(f.Parent.Max)
 	}
 	r.port = f.Kind == pci.Bridge && !topo.UpstreamPort(f)
 	r.speed, r.width = dir.Attr("current_link_speed", 64), dir.Attr("current_link_width", 16)
-	r.power = dir.Attr("power/runtime_status", 16)
+	r.power, r.config, r.l1 = dir.Attr("power/runtime_status", 16), dir.Attr("config", 0), dir.Attr("link/l1_aspm", 8)
 	r.aer = newAERReader(dir)
 	return r, nil
 }
 
 func (r *reader) Close() {
-	for _, a := range []*probes.Attr{r.speed, r.width, r.power} {
+	for _, a := range []*probes.Attr{r.speed, r.width, r.power, r.config, r.l1} {
 		a.Close()
 	}
 	r.aer.close()
 	r.dir.Close()
 }
 
-// Read takes one reading. A suspended function is left asleep: reading its
-// link would wake the port above it.
+// Read takes one reading; it is the one before if nothing changed. A suspended
+// function is left asleep: reading its link would wake the port above it.
 func (r *reader) Read(at time.Duration) (*Reading, error) {
-	now := r.last
-	now.Asleep, now.Lost, now.Trouble, now.Link = r.asleep(), "", "", pci.Link{}
-	var errs []error
-	if !now.Asleep {
+	now := Reading{Address: r.address}
+	if r.last != nil {
+		now = *r.last
+		now.Lost, now.Trouble, now.Link = "", "", pci.Link{}
+	}
+	var err error
+	if now.Asleep = r.asleep(); now.Asleep {
+		now.Trouble = "the device is suspended and was not woken to be asked"
+	} else {
 		if !r.port {
-			if err := r.readLink(&now); err != nil {
-				errs = append(errs, err)
-			}
+			err = r.readLink(&now)
 		}
-		if !r.read || r.host.Recorded() || at-r.configAt >= configEvery {
+		if r.last == nil || r.host.Recorded() || at-r.configAt >= configEvery {
 			r.readConfig(&now)
 			r.configAt = at
 		}
-	} else {
-		now.Trouble = "the device is suspended and was not woken to be asked"
 	}
 	now.AER = r.aer.read()
 	r.count(&now, at)
-	r.last, r.lastAt, r.read = now, at, true
-	return &now, errors.Join(errs...)
+	if r.lastAt = at; r.last == nil || now != *r.last {
+		r.last = &now
+	}
+	return r.last, err
 }
 
 func (r *reader) asleep() bool {
@@ -149,29 +156,36 @@ func (r *reader) readLink(now *Reading) error {
 	return err
 }
 
-// readConfig parses configuration space as far as this process may see it.
+// readConfig parses configuration space as far as this process may see it,
+// unless it is what it was.
 func (r *reader) readConfig(now *Reading) {
-	now.Config, now.ConfigErr = nil, nil
-	b, err := r.dir.ReadFile("config")
-	if err == nil {
-		var c pci.Config
-		if c, err = pci.ParseConfig(b); err == nil {
-			now.Config = &c
+	var parsed error
+	err := r.config.View(func(b []byte) {
+		sum := crc32.ChecksumIEEE(b)
+		if sum == r.configSum && now.Config != nil {
+			return
 		}
+		c, err := pci.ParseConfig(b)
+		if r.configSum, parsed, now.Config = sum, err, &c; err != nil {
+			now.Config = nil
+		}
+	})
+	now.ConfigErr = cmp.Or(err, parsed)
+	if err != nil {
+		now.Config = nil
 	}
-	now.ConfigErr = err
-	if errors.Is(err, pci.ErrAllOnes) && now.Lost == "" {
+	if errors.Is(now.ConfigErr, pci.ErrAllOnes) && now.Lost == "" {
 		now.Lost = "its configuration space reads all ones"
 	}
 	now.L1 = probes.Value[bool]{}
-	if b, err := r.dir.ReadFile("link/l1_aspm"); err == nil && len(b) > 0 {
+	if b, err := r.l1.Read(); err == nil && len(b) > 0 {
 		now.L1 = probes.Some(b[0] == '1')
 	}
 }
 
 // count follows changes of the link and the time it spends below its maximum.
 func (r *reader) count(now *Reading, at time.Duration) {
-	if !r.read || now.Link.Width == 0 || r.last.Link.Width == 0 {
+	if r.last == nil || now.Link.Width == 0 || r.last.Link.Width == 0 {
 		return
 	}
 	if now.Link != r.last.Link && (now.Link.Speed == 0) == (r.last.Link.Speed == 0) {

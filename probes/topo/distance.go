@@ -34,8 +34,21 @@ func (d Distance) Meaning() string {
 	}[d]
 }
 
+// An answer is a distance and, if it is Unknown, why.
+type answer struct {
+	distance Distance
+	why      string
+}
+
 // Distance gives the distance between two functions, and if it is Unknown why.
 func (t *Tree) Distance(a, b *probes.Function) (d Distance, why string) {
+	if known, ok := t.distances[[2]*probes.Function{a, b}]; ok {
+		return known.distance, known.why
+	}
+	return t.distance(a, b)
+}
+
+func (t *Tree) distance(a, b *probes.Function) (d Distance, why string) {
 	if common := Common(a, b); common != nil || a.Addr.Slot() == b.Addr.Slot() && a.ParentAddress == b.ParentAddress && a.ParentAddress != "" {
 		if nearestSwitch(a) == nearestSwitch(b) {
 			return PIX, ""

@@ -33,7 +33,7 @@ func (t *Tree) Candidates() []*probes.Function { return t.candidates }
 
 func allNames(f *probes.Function) []string {
 	rdma, netdevs := Names(f)
-	return append(append([]string{f.Address}, netdevs...), rdma...)
+	return slices.Concat([]string{f.Address}, netdevs, rdma)
 }
 
 func (t *Tree) findRoles() {

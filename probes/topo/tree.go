@@ -6,7 +6,6 @@
 package topo
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/fabricd/fabricd/config"
@@ -29,6 +28,7 @@ type Tree struct {
 	cardOf     map[*probes.Function]*Card
 	candidates []*probes.Function
 	roles      map[*probes.Function]Role
+	distances  map[[2]*probes.Function]answer
 }
 
 // A Link is one PCI Express link: between a root port or a switch's downstream
@@ -54,6 +54,8 @@ func New(inv *probes.Inventory, plan config.Plan) *Tree {
 		byLower:  map[*probes.Function]*Link{},
 		children: map[*probes.Function][]*probes.Function{},
 		cardOf:   map[*probes.Function]*Card{},
+
+		distances: map[[2]*probes.Function]answer{},
 	}
 	for _, f := range inv.Functions {
 		if f.Parent != nil {
@@ -73,6 +75,12 @@ func New(inv *probes.Inventory, plan config.Plan) *Tree {
 	}
 	t.findLinks()
 	t.findCards()
+	for _, gpu := range t.GPUs {
+		for _, nic := range t.NICs {
+			d, why := t.distance(gpu, nic)
+			t.distances[[2]*probes.Function{gpu, nic}] = answer{d, why}
+		}
+	}
 	t.findRoles()
 	return t
 }
@@ -276,18 +284,5 @@ func (t *Tree) Throughput(functions []*probes.Function, state func(*Link) pci.Li
 	return bits, narrowest, known
 }
 
-// Names lists the RDMA devices and interfaces of a function.
-func Names(f *probes.Function) (rdma, netdevs []string) {
-	for _, d := range f.RDMA {
-		if d.Port {
-			rdma = append(rdma, d.Name)
-		}
-	}
-	for _, n := range f.Netdevs {
-		if n.Port {
-			netdevs = append(netdevs, n.Name)
-		}
-	}
-	slices.SortFunc(rdma, cmp.Compare)
-	return rdma, netdevs
-}
+// Names lists the RDMA devices and interfaces of a function's own ports.
+func Names(f *probes.Function) (rdma, netdevs []string) { return f.RDMANames, f.NetdevNames }

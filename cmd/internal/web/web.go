@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package web serves what the engine published: metrics, findings, and a page
+// for a person. It knows HTTP; it touches no device and changes nothing.
+package web
+
+import (
+	"embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+//go:embed page.html
+var files embed.FS
+
+// Limits of the server: its clients are few and its answers small.
+const (
+	headerTimeout = 5 * time.Second
+	answerTimeout = 30 * time.Second
+	maxHeader     = 64 << 10
+	maxScrapes    = 8
+)
+
+// A Site is what the server shows.
+type Site struct {
+	Host    string // the machine's name
+	Version string
+	Engine  *collectors.Engine
+}
+
+// Server makes the HTTP server. errors receives what goes wrong while
+// metrics are gathered.
+func (s *Site) Server(r *prometheus.Registry, errors promhttp.Logger) (*http.Server, error) {
+	page, err := template.New("page.html").Funcs(template.FuncMap{"bad": collectors.Status.Bad}).ParseFS(files, "page.html")
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(r, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError, ErrorLog: errors,
+	})))
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
+	mux.HandleFunc("GET /-/ready", s.ready)
+	mux.HandleFunc("GET /api/v1/findings", s.findings)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { s.page(w, page) })
+	return &http.Server{
+		Handler: guard(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+	}, nil
+}
+
+// guard sets what every answer carries: nothing is to be guessed, framed or run.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func plain(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	w.Write([]byte(text + "\n"))
+}
+
+func (s *Site) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.Engine.State() == nil {
+		plain(w, http.StatusServiceUnavailable, "the first readings are not there yet")
+		return
+	}
+	plain(w, http.StatusOK, "fabricd is ready")
+}
+
+// Report gives the newest findings as a report; nil before the first.
+func Report(e *collectors.Engine, host string) *collectors.Report {
+	state := e.State()
+	if state == nil {
+		return nil
+	}
+	return &collectors.Report{Host: host, Time: e.Stamp(state), Status: collectors.Worst(state.Findings), Findings: state.Findings}
+}
+
+func (s *Site) findings(w http.ResponseWriter, _ *http.Request) {
+	report := Report(s.Engine, s.Host)
+	if report == nil {
+		plain(w, http.StatusServiceUnavailable, "the first readings are not there yet")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.Encode(report) //nolint:errcheck // the client went away
+}
+
+// A pageData is what the page shows.
+type pageData struct {
+	*collectors.Report
+	Version string
+	Facts   collectors.Facts
+	Counts  map[collectors.Status]int
+	Bad     []collectors.Finding
+	Rest    []collectors.Finding
+}
+
+func (s *Site) page(w http.ResponseWriter, page *template.Template) {
+	data := pageData{Version: s.Version, Report: Report(s.Engine, s.Host), Counts: map[collectors.Status]int{}}
+	if data.Report != nil {
+		data.Facts = s.Engine.State().View.Inventory.Facts
+		for _, f := range data.Findings {
+			data.Counts[f.Status]++
+			if f.Status.Bad() || f.Muted != nil {
+				data.Bad = append(data.Bad, f)
+			} else {
+				data.Rest = append(data.Rest, f)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	page.Execute(w, data) //nolint:errcheck // the client went away
+}
