@@ -3,18 +3,12 @@
 package collectors_test
 
 import (
-	"compress/gzip"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/all"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // node is the recorded host that costs are measured on.
@@ -53,40 +47,4 @@ func BenchmarkJudgeNode(b *testing.B) {
 		at += time.Second
 		e.JudgeNow(at)
 	}
-}
-
-// One scrape of the node with gzip, through the library alone.
-func BenchmarkScrapeNodeLibrary(b *testing.B) {
-	e := engine(b, node)
-	r := prometheus.NewRegistry()
-	if err := e.Register(r); err != nil {
-		b.Fatal(err)
-	}
-	scrape(b, promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
-}
-
-func scrape(b *testing.B, h http.Handler) {
-	b.ReportAllocs()
-	for b.Loop() {
-		req := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-		req.Header.Set("Accept-Encoding", "gzip")
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req)
-		if w.Code != http.StatusOK {
-			b.Fatal(w.Code)
-		}
-	}
-}
-
-func body(tb testing.TB, w *httptest.ResponseRecorder) []byte {
-	tb.Helper()
-	r, err := gzip.NewReader(w.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
 }

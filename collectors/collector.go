@@ -45,7 +45,7 @@ type setting struct {
 
 // A runner is a collector at work.
 type runner interface {
-	Doc() Doc
+	name() string
 	// reconcile starts and stops units as the inventory asks for. The first
 	// attempt of each unit that it starts is one of attempts, if there are any.
 	reconcile(ctx context.Context, v *View, live bool, attempts *sync.WaitGroup)
@@ -73,6 +73,8 @@ type stats struct {
 	demand                float64
 	problems              []string // one line a unit that is not well
 }
+
+func (r *running[R]) name() string { return r.Spec.Name }
 
 type running[R any] struct {
 	*Spec[R]

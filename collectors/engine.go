@@ -60,9 +60,9 @@ type Engine struct {
 	memory   map[string]*remembered // findings by check and subject
 	problems map[string]bool
 
-	descs    [][]tableDescs // a collector's tables
-	self     selfMetrics
-	registry sync.Once
+	docs  [][][]MetricDoc // a collector's tables' metrics
+	descs [][]tableDescs
+	self  selfMetrics
 }
 
 // A State is everything that views show of one judgement. It is never changed.
@@ -103,7 +103,7 @@ func NewEngine(o Options) *Engine {
 	e.self = newSelfMetrics()
 	for _, c := range o.Collectors {
 		name := c.Doc().Name
-		e.descs = append(e.descs, newDescs(c.Doc()))
+		e.docs, e.descs = append(e.docs, c.Doc().tables), append(e.descs, newDescs(c.Doc()))
 		e.runners = append(e.runners, c.start(setting{
 			every: o.Config.Collectors[name].Interval,
 			host:  o.Host, clock: e.clock,

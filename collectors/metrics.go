@@ -31,6 +31,7 @@ type selfMetrics struct {
 	reads  *prometheus.HistogramVec
 	errors *prometheus.CounterVec
 	gauges map[string]*prometheus.Desc
+	docs   map[string]MetricDoc
 }
 
 // selfDocs lists the engine's own metrics for the manual and for their descriptions.
@@ -52,8 +53,9 @@ func selfDocs() []MetricDoc {
 }
 
 func newSelfMetrics() selfMetrics {
-	s := selfMetrics{gauges: map[string]*prometheus.Desc{}}
+	s := selfMetrics{gauges: map[string]*prometheus.Desc{}, docs: map[string]MetricDoc{}}
 	for _, d := range selfDocs() {
+		s.docs[d.Name] = d
 		name := Prefix + d.Name
 		switch d.Name {
 		case "collector_read_seconds":
@@ -104,9 +106,13 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 			})
 		}
 	}
-	e.collectFindings(s, ch)
+	e.eachFinding(s, func(metric, check, subject string, v float64) {
+		send(ch, e.self.gauges[metric], Gauge, v, check, subject)
+	})
 	for i, r := range e.runners {
-		e.collectStats(r.Doc().Name, s.stats[i], ch)
+		e.eachStat(r.name(), s.stats[i], func(metric string, v float64, labels ...string) {
+			send(ch, e.self.gauges[metric], e.self.docs[metric].Kind, v, labels...)
+		})
 	}
 }
 
@@ -122,32 +128,35 @@ func send(ch chan<- prometheus.Metric, d *prometheus.Desc, k Kind, v float64, la
 	ch <- m
 }
 
-func (e *Engine) collectFindings(s *State, ch chan<- prometheus.Metric) {
+// eachFinding gives the series of all findings.
+func (e *Engine) eachFinding(s *State, series func(metric, check, subject string, v float64)) {
 	seen := make(map[string]bool, len(s.Findings))
 	for i := range s.Findings {
 		f := &s.Findings[i]
-		if seen[f.key()] {
-			continue
-		}
-		seen[f.key()] = true
 		subject := f.Subject.String()
+		if key := f.Check + "\x00" + subject; seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
 		switch {
 		case f.Muted != nil:
-			send(ch, e.self.gauges["check_muted"], Gauge, 1, f.Check, subject)
+			series("check_muted", f.Check, subject, 1)
 		case f.Status == Unknown:
-			send(ch, e.self.gauges["check_unknown"], Gauge, 1, f.Check, subject)
+			series("check_unknown", f.Check, subject, 1)
 		default:
-			send(ch, e.self.gauges["check_status"], Gauge, float64(f.Status-OK), f.Check, subject)
+			series("check_status", f.Check, subject, float64(f.Status-OK))
 		}
 	}
 }
 
-func (e *Engine) collectStats(name string, s stats, ch chan<- prometheus.Metric) {
-	for state, n := range map[string]int{"fresh": s.fresh, "absent": s.absent, "stale": s.units - s.fresh - s.absent} {
-		send(ch, e.self.gauges["collector_units"], Gauge, float64(n), name, state)
-	}
-	send(ch, e.self.gauges["collector_period_seconds"], Gauge, s.period.Seconds(), name)
-	send(ch, e.self.gauges["collector_overruns_total"], Counter, float64(s.overruns), name)
+// eachStat gives the series of one collector's state.
+func (e *Engine) eachStat(name string, s stats, series func(metric string, v float64, labels ...string)) {
+	series("collector_units", float64(s.fresh), name, "fresh")
+	series("collector_units", float64(s.absent), name, "absent")
+	series("collector_units", float64(s.units-s.fresh-s.absent), name, "stale")
+	series("collector_period_seconds", s.period.Seconds(), name)
+	series("collector_overruns_total", float64(s.overruns), name)
 	if s.units == s.absent {
 		return
 	}
@@ -155,8 +164,8 @@ func (e *Engine) collectStats(name string, s stats, ch chan<- prometheus.Metric)
 	if s.fresh == s.units-s.absent && s.failing == 0 {
 		up = 1
 	}
-	send(ch, e.self.gauges["collector_up"], Gauge, up, name)
+	series("collector_up", up, name)
 	if s.newest > 0 && !e.epoch.IsZero() {
-		send(ch, e.self.gauges["collector_last_read_timestamp_seconds"], Gauge, float64(e.epoch.Add(s.newest).UnixMilli())/1e3, name)
+		series("collector_last_read_timestamp_seconds", float64(e.epoch.Add(s.newest).UnixMilli())/1e3, name)
 	}
 }

@@ -76,6 +76,8 @@ type Metric[S any] struct {
 	Get func(*S) (v float64, ok bool)
 	// Labels replaces the table's labels.
 	Labels []Label[S]
+
+	sorted []Label[S] // by name, as the exposition wants them
 }
 
 // Columns says what the rows S of a table mean: how they are named, what is
@@ -84,6 +86,8 @@ type Columns[S any] struct {
 	Labels  []Label[S]
 	Metrics []Metric[S]
 	Checks  []Check[S]
+
+	sorted []Label[S]
 }
 
 // A View is what tables and checks see of the machine at one moment. It is

@@ -3,7 +3,9 @@
 package collectors
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +40,8 @@ type judged struct {
 
 // A sheet is the rows of a table as they were at a moment, ready for scrapes.
 type sheet interface {
+	// appendText appends all samples of the table's metric of that number.
+	appendText(b []byte, metric int) []byte
 	collect(descs []*prometheus.Desc, send func(desc *prometheus.Desc, k Kind, v float64, labels []string))
 }
 
@@ -55,6 +59,11 @@ func Rows[R, S any](get func(*R) []S, c Columns[S]) Table[R] {
 // Derive makes a table of rows that follow from all readings of the collector
 // and from what else a View shows.
 func Derive[R, S any](get func(*View, []Unit[R]) []S, c Columns[S]) Table[R] {
+	c.sorted = byName(c.Labels)
+	c.Metrics = slices.Clone(c.Metrics)
+	for i := range c.Metrics {
+		c.Metrics[i].sorted = byName(c.Metrics[i].Labels)
+	}
 	return Table[R]{
 		metrics: metricDocs(c),
 		checks:  checkDocs(c),
@@ -62,6 +71,10 @@ func Derive[R, S any](get func(*View, []Unit[R]) []S, c Columns[S]) Table[R] {
 			return &table[R, S]{Columns: c, get: get, past: map[string]*history[S]{}}
 		},
 	}
+}
+
+func byName[S any](labels []Label[S]) []Label[S] {
+	return slices.SortedFunc(slices.Values(labels), func(a, b Label[S]) int { return strings.Compare(a.Name, b.Name) })
 }
 
 type table[R, S any] struct {
@@ -204,6 +217,9 @@ func (t *table[R, S]) subject(c *Check[S], row *S) Subject {
 type rowSheet[S any] struct {
 	columns *Columns[S]
 	rows    []S
+
+	once   sync.Once
+	labels [][]byte // of each row, rendered
 }
 
 func (s *rowSheet[S]) collect(descs []*prometheus.Desc, send func(*prometheus.Desc, Kind, float64, []string)) {

@@ -119,7 +119,7 @@ func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted 
 		attempted()
 		next := (begin/period + 1) * period
 		if now := c.now(); next <= now {
-			u.meter.overruns.Add(uint64((now - next) / period))
+			u.meter.overruns.Add(uint64((now-next)/period) + 1)
 			next = (now/period + 1) * period
 		}
 		c.sleep(ctx, next-c.now())

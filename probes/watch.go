@@ -23,7 +23,12 @@ const (
 // Watch refreshes the inventory on kernel events of PCI, network and RDMA
 // devices, on link notifications, and every 30 s anyway, until ctx is done.
 // Without the right to listen the 30 s remain. changed is called after each.
+// In a recording nothing changes by itself.
 func (h *Host) Watch(ctx context.Context, changed func()) {
+	if h.Recorded() {
+		<-ctx.Done()
+		return
+	}
 	poke := make(chan struct{}, 1)
 	wake := func() {
 		select {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -19,8 +18,6 @@ import (
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/prometheus/client_golang/prometheus"
-	promcollectors "github.com/prometheus/client_golang/prometheus/collectors"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 	"go.uber.org/zap"
@@ -80,12 +77,8 @@ func (a *app) run(f *runFlags) error {
 			log.Warn("a source gives trouble", "what", problem)
 		}
 	}})
-	r, err := registry(e)
-	if err != nil {
-		return err
-	}
 	site := &web.Site{Host: hostName(h), Version: version, Engine: e}
-	server, err := site.Server(r, errorLog{log})
+	server, err := site.Server(errorLog{log})
 	if err != nil {
 		return err
 	}
@@ -103,22 +96,6 @@ func (a *app) checkConfig() error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s is valid\n", a.host.configFile)
 	return err
-}
-
-// registry gathers what the daemon exports.
-func registry(e *collectors.Engine) (*prometheus.Registry, error) {
-	r := prometheus.NewRegistry()
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: collectors.Prefix + "build_info", Help: "1; the labels name fabricd's version and the Go release it was built with.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	})
-	build.Set(1)
-	for _, c := range []prometheus.Collector{build, e, promcollectors.NewGoCollector(), promcollectors.NewProcessCollector(promcollectors.ProcessCollectorOpts{})} {
-		if err := r.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
 }
 
 // errorLog takes what the metrics handler has to say.

@@ -7,12 +7,15 @@ package web
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/prometheus/client_golang/prometheus"
+	promcollectors "github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -34,17 +37,19 @@ type Site struct {
 	Engine  *collectors.Engine
 }
 
-// Server makes the HTTP server. errors receives what goes wrong while
+// Server makes the HTTP server. log receives what goes wrong while
 // metrics are gathered.
-func (s *Site) Server(r *prometheus.Registry, errors promhttp.Logger) (*http.Server, error) {
+func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
 	page, err := template.New("page.html").Funcs(template.FuncMap{"bad": collectors.Status.Bad}).ParseFS(files, "page.html")
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(r, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError, ErrorLog: errors,
-	})))
+	all, rest, err := s.registries()
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", s.ready)
 	mux.HandleFunc("GET /api/v1/findings", s.findings)
@@ -53,6 +58,29 @@ func (s *Site) Server(r *prometheus.Registry, errors promhttp.Logger) (*http.Ser
 		Handler: guard(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
 	}, nil
+}
+
+// registries gather what the daemon exports: everything, and what the engine
+// does not write itself.
+func (s *Site) registries() (all, rest *prometheus.Registry, err error) {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: collectors.Prefix + "build_info", Help: "1; the labels name fabricd's version and the Go release it was built with.",
+		ConstLabels: prometheus.Labels{"version": s.Version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	all, rest = prometheus.NewRegistry(), prometheus.NewRegistry()
+	common := []prometheus.Collector{build, promcollectors.NewGoCollector(), promcollectors.NewProcessCollector(promcollectors.ProcessCollectorOpts{})}
+	for _, c := range common {
+		if err := errors.Join(all.Register(c), rest.Register(c)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, c := range s.Engine.Rest() {
+		if err := rest.Register(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	return all, rest, all.Register(s.Engine)
 }
 
 // guard sets what every answer carries: nothing is to be guessed, framed or run.

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The two commands that matter: `make run` and `make test`. `make help` lists the others.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Given to the test programs, as in: make race TESTFLAGS='-v -run Walls'
+TESTFLAGS ?=
+# Given to the daemon, as in: make run ARGS='--web.listen-address=:9000'
+ARGS ?=
+
+# The same for every command but the race detector's, so that the standard library and all else is compiled once.
+export CGO_ENABLED := 0
+export GOFLAGS     := -trimpath -buildvcs=false $(GOFLAGS)
+
+LDFLAGS     := -ldflags "-s -w -X main.version=$(VERSION)"
+STATICCHECK := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
+
+# deploy/prometheus: *_test.yml are promtool's unit tests, prometheus.yml is a scrape configuration, the others are rules.
+PROM       := $(wildcard deploy/prometheus/*.yml)
+PROM_TESTS := $(filter %_test.yml,$(PROM))
+PROM_CONF  := $(filter %/prometheus.yml,$(PROM))
+PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
+
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+.PHONY: build run test deps fmt vet lint race generated rules dashboards modules cross bench generate golden cover clean help
+
+build: ## build the static daemon: ./fabricd
+	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
+
+run: build ## build the daemon and run it on this machine (http://localhost:9794)
+	./fabricd run $(ARGS)
+
+test: deps fmt vet race lint generated rules modules cross ## everything that CI asks for, on a bare Debian 12 with Go
+	@echo "make test: all passed"
+
+deps: ## install what the tests need (apt, as root), or say what is missing
+	@scripts/deps
+
+fmt: ## fail if a file is not gofmt's
+	@out=$$(gofmt -l .) && if [ -n "$$out" ]; then echo "not formatted, run 'gofmt -w' on:" >&2; echo "$$out" >&2; exit 1; fi
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: ## staticcheck, and the walls between packages (internal/walls)
+	$(STATICCHECK) ./...
+	$(GO) test ./internal/walls
+
+race: ## all tests of the daemon's module with the race detector
+	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
+
+generate: build ## write the manuals, the dashboards and the README's blocks anew
+	scripts/replace docs/metrics.md ./fabricd manual metrics
+	scripts/replace docs/checks.md ./fabricd manual checks
+	$(GO) -C dashboards run . -o .
+	$(GO) -C tools run ./readme ../README.md
+
+generated: ## fail if `make generate` changes anything
+	@scripts/generated
+
+rules: ## Prometheus rules: syntax and unit tests
+	$(if $(PROM_CONF),promtool check config --syntax-only $(PROM_CONF))
+	promtool check rules $(PROM_RULES)
+	promtool test rules $(PROM_TESTS)
+
+modules: ## the modules beside the daemon's: dashboards, tools
+	$(GO) -C dashboards vet ./...
+	$(GO) -C dashboards test $(TESTFLAGS) ./...
+	$(GO) -C tools vet ./...
+	$(GO) -C tools test $(TESTFLAGS) ./...
+
+cross: ## static programs for both architectures, under dist/
+	GOOS=linux GOARCH=amd64 $(GO) build $(LDFLAGS) -o dist/linux-amd64/ ./cmd/...
+	GOOS=linux GOARCH=arm64 $(GO) build $(LDFLAGS) -o dist/linux-arm64/ ./cmd/...
+
+bench: ## all benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+golden: ## write the golden files anew, in the packages whose tests know -update; then read the diff
+	@dirs=$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -r -n1 dirname | sort -u); \
+	if [ -z "$$dirs" ]; then echo "no test has a flag -update" >&2; exit 1; fi; \
+	set -x; $(GO) test $$dirs -update
+
+cover: ## coverage of all packages by all tests, the total last
+	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out | tail -n 1
+
+clean: ## remove what was built
+	rm -rf fabricd dist cover.out
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collectors
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Exposition is the text format of a state's metrics, written without the
+// library: a node has thousands of series that change every second, and to
+// make an object of each costs more than ten times what the bytes do.
+type Exposition struct {
+	OpenMetrics bool // instead of the text format 0.0.4
+}
+
+// AppendText appends all metrics of the newest state but those of Rest.
+func (e *Engine) AppendText(b []byte, x Exposition) []byte {
+	s := e.state.Load()
+	if s == nil {
+		return b
+	}
+	for i, tables := range e.docs {
+		var seen []string
+		for t, metrics := range tables {
+			for m, doc := range metrics {
+				if slices.Contains(seen, doc.Name) {
+					continue
+				}
+				seen = append(seen, doc.Name)
+				b = e.appendFamily(b, x, s.sheets[i], tables, t, m)
+			}
+		}
+	}
+	b = e.appendFindings(b, x, s)
+	return e.appendStats(b, x, s)
+}
+
+// appendFamily writes the family of metric m of table t: all metrics of the
+// collector that have its name.
+func (e *Engine) appendFamily(b []byte, x Exposition, sheets []sheet, tables [][]MetricDoc, t, m int) []byte {
+	doc := tables[t][m]
+	head := len(b)
+	b = x.appendHead(b, doc)
+	body := len(b)
+	for ; t < len(tables); t++ {
+		for ; m < len(tables[t]); m++ {
+			if tables[t][m].Name == doc.Name {
+				b = sheets[t].appendText(b, m)
+			}
+		}
+		m = 0
+	}
+	if len(b) == body { // a family without samples is left out
+		return b[:head]
+	}
+	return b
+}
+
+func (x Exposition) appendHead(b []byte, doc MetricDoc) []byte {
+	name := doc.Name
+	if x.OpenMetrics && doc.Kind == Counter {
+		name = strings.TrimSuffix(name, "_total")
+	}
+	b = append(append(append(append(append(b, "# HELP "...), Prefix...), name...), ' '), escapeHelp(doc.Help)...)
+	b = append(append(append(append(b, "\n# TYPE "...), Prefix...), name...), ' ')
+	return append(append(b, doc.Kind.String()...), '\n')
+}
+
+// escapeHelp is for the rare help text that holds a backslash or a line break.
+func escapeHelp(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "\n", "\\n").Replace(s)
+}
+
+// appendSample writes one line.
+func appendSample(b []byte, name string, labels []byte, v float64) []byte {
+	b = append(append(append(b, Prefix...), name...), labels...)
+	b = append(b, ' ')
+	switch {
+	case math.IsInf(v, 1):
+		b = append(b, "+Inf"...)
+	case math.IsInf(v, -1):
+		b = append(b, "-Inf"...)
+	default:
+		b = strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return append(b, '\n')
+}
+
+// appendLabel writes one label; the first begins the braces.
+func appendLabel(b []byte, name, value string) []byte {
+	if len(b) == 0 {
+		b = append(b, '{')
+	} else {
+		b[len(b)-1] = ','
+	}
+	b = append(append(b, name...), '=', '"')
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case '\\', '"':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"', '}')
+}
+
+// appendText writes all samples of one metric. The labels of a row are
+// rendered at its first metric and kept: the sheet is this judgement's alone.
+func (s *rowSheet[S]) appendText(b []byte, metric int) []byte {
+	m := &s.columns.Metrics[metric]
+	s.once.Do(s.renderLabels)
+	var own []byte
+	for i := range s.rows {
+		row := &s.rows[i]
+		v, ok := m.Get(row)
+		if !ok || math.IsNaN(v) {
+			continue
+		}
+		labels := s.labels[i]
+		if m.Labels != nil {
+			own = own[:0]
+			for _, l := range m.sorted {
+				own = appendLabel(own, l.Name, l.Get(row))
+			}
+			labels = own
+		}
+		b = appendSample(b, m.Name, labels, v)
+	}
+	return b
+}
+
+func (s *rowSheet[S]) renderLabels() {
+	s.labels = make([][]byte, len(s.rows))
+	var all []byte
+	for i := range s.rows {
+		from := len(all)
+		var one []byte
+		for _, l := range s.columns.sorted {
+			one = appendLabel(one, l.Name, l.Get(&s.rows[i]))
+		}
+		all = append(all, one...)
+		s.labels[i] = all[from:len(all):len(all)]
+	}
+}
+
+func (e *Engine) appendFindings(b []byte, x Exposition, s *State) []byte {
+	for _, name := range []string{"check_status", "check_unknown", "check_muted"} {
+		head := len(b)
+		b = x.appendHead(b, e.self.docs[name])
+		body := len(b)
+		var labels []byte
+		e.eachFinding(s, func(metric, check, subject string, v float64) {
+			if metric == name {
+				labels = appendLabel(appendLabel(labels[:0], "check", check), "subject", subject)
+				b = appendSample(b, name, labels, v)
+			}
+		})
+		if len(b) == body {
+			b = b[:head]
+		}
+	}
+	return b
+}
+
+func (e *Engine) appendStats(b []byte, x Exposition, s *State) []byte {
+	for _, doc := range selfDocs() {
+		if e.self.gauges[doc.Name] == nil || strings.HasPrefix(doc.Name, "check_") {
+			continue
+		}
+		head := len(b)
+		b = x.appendHead(b, doc)
+		body := len(b)
+		for i, r := range e.runners {
+			e.eachStat(r.name(), s.stats[i], func(metric string, v float64, labels ...string) {
+				if metric != doc.Name {
+					return
+				}
+				var text []byte
+				for j, value := range labels {
+					text = appendLabel(text, doc.Labels[j], value)
+				}
+				b = appendSample(b, metric, text, v)
+			})
+		}
+		if len(b) == body {
+			b = b[:head]
+		}
+	}
+	return b
+}
+
+// Rest gives the metrics that AppendText leaves to the library: those that
+// live on between judgements.
+func (e *Engine) Rest() []prometheus.Collector {
+	return []prometheus.Collector{e.self.reads, e.self.errors}
+}

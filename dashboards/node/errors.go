@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import "github.com/fabricd/fabricd/dashboards/panel"
+
+func errorPanels() []panel.Panel {
+	return []panel.Panel{messages(), correctableShare(), errorNames(), rootPorts()}
+}
+
+// perMinute is the unit in which pcie_aer counts.
+func perMinute(counter, by string, matchers ...string) string {
+	return "sum by (" + by + ") (rate(" + of(counter, matchers...) + "[$__rate_interval])) * 60"
+}
+
+func messages() panel.Panel {
+	return panel.Graph(panel.Frame{
+		Title:       "AER messages by severity",
+		Description: "Errors that each function reported. Any non-fatal or fatal one fails pcie_aer; correctable ones have a limit, to the right.",
+		Unit:        "cpm", Width: 12, Height: 9,
+	}, nil, panel.Query{
+		Expr: top(perMinute("fabricd_pcie_aer_messages_total", "address, severity")), Legend: "{{address}} {{severity}}",
+	})
+}
+
+// correctableShare divides by pcie_aer's limit: GT/s ÷ 8 errors a minute.
+func correctableShare() panel.Panel {
+	rate := perMinute("fabricd_pcie_aer_messages_total", "address", `severity="correctable"`)
+	limit := byAddress(of("fabricd_pcie_link_transfers_per_second")) + " / 8e9"
+	return panel.Graph(panel.Frame{
+		Title: "Correctable errors against their limit",
+		Description: "Correctable errors a minute, as a share of what pcie_aer tolerates at the link's present speed (GT/s ÷ 8 a minute). " +
+			"It warns above the dashed line.",
+		Unit: "percentunit", Width: 12, Height: 9,
+	}, []panel.Step{{From: 1, Color: panel.Warning}}, panel.Query{
+		Expr: top(rate + " / on (address) (" + limit + ")"), Legend: "{{address}}",
+	})
+}
+
+func errorNames() panel.Panel {
+	return panel.Graph(panel.Frame{
+		Title: "AER errors by name",
+		Description: "What the errors are. BadTLP, BadDLLP, RxErr and Timeout point at the signal (seating, riser, retimer); " +
+			"they are counted at the port that saw them, often the partner of the culprit.",
+		Unit: "cpm", Width: 12, Height: 9,
+	}, nil, panel.Query{
+		Expr: top(perMinute("fabricd_pcie_aer_errors_total", "address, severity, error")), Legend: "{{address}} {{severity}} {{error}}",
+	})
+}
+
+func rootPorts() panel.Panel {
+	return panel.Graph(panel.Frame{
+		Title:       "Root port totals",
+		Description: "Error messages that each root port received from below. If only these rise, the source is not known.",
+		Unit:        "cpm", Width: 12, Height: 9,
+	}, nil, panel.Query{
+		Expr: top(perMinute("fabricd_pcie_aer_rootport_errors_total", "address, severity")), Legend: "{{address}} {{severity}}",
+	})
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package panel
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+)
+
+// A Label is a label of the first column's series that the table shows.
+type Label struct {
+	Name  string // as in the series
+	Title string // as in the table
+}
+
+// A Column is one query of a table: a number for each row. Rows of different
+// columns belong together when their common labels agree, so every expression
+// must keep just the labels that name a row.
+type Column struct {
+	Title   string // empty: the number itself is not shown
+	Expr    string
+	Unit    string
+	Values  []Value // words and background colours
+	Steps   []Step  // text colours, from Base on
+	Base    string
+	Decimal int
+}
+
+// A Sort is the column a table starts sorted by.
+type Sort struct {
+	Title string
+	Desc  bool
+}
+
+// Table shows labels, then columns.
+func Table(f Frame, labels []Label, columns []Column, sort Sort) Panel {
+	var queries []Query
+	for _, c := range columns {
+		queries = append(queries, Query{Expr: c.Expr})
+	}
+	p := queried(bareTable(f), queries, nowAsTable).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: map[string]any{}}).
+		WithTransformation(organize(labels, columns)).
+		SortBy([]cog.Builder[common.TableSortByFieldState]{
+			common.NewTableSortByFieldStateBuilder().DisplayName(sort.Title).Desc(sort.Desc),
+		})
+	for _, c := range columns {
+		if props := c.properties(); c.Title != "" && len(props) > 0 {
+			p = p.OverrideByName(c.Title, props)
+		}
+	}
+	return p
+}
+
+// Matrix shows one query as a table of its own: a row for each value of label
+// row, a column for each value of label column.
+func Matrix(f Frame, row, column string, values []Value, expr string) Panel {
+	props := []dashboard.DynamicConfigValue{background()}
+	if len(values) > 0 {
+		props = append(props, dashboard.DynamicConfigValue{Id: "mappings", Value: Mapping(values)})
+	}
+	return queried(bareTable(f), []Query{{Expr: expr}}, nowAsTable).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "groupingToMatrix", Options: map[string]any{
+			"rowField": row, "columnField": column, "valueField": "Value",
+		}}).
+		OverrideByFieldType("number", props)
+}
+
+// bareTable is a table without queries. The footer has a reducer, without which
+// the SDK cannot read its own output back.
+func bareTable(f Frame) *table.PanelBuilder {
+	return framed(table.NewPanelBuilder(), f).
+		Thresholds(Thresholds(None)).
+		ColorScheme(colorBy(dashboard.FieldColorModeIdThresholds)).
+		CellHeight(common.TableCellHeightSm).
+		CellOptions(common.TableCellOptions{TableAutoCellOptions: common.NewTableAutoCellOptions()}).
+		Filterable(true).
+		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{"count"}))
+}
+
+// organize names and orders the merged fields and drops all others we know of.
+func organize(labels []Label, columns []Column) dashboard.DataTransformerConfig {
+	exclude := map[string]any{"Time": true}
+	rename := map[string]any{}
+	index := map[string]any{}
+	for i, l := range labels {
+		rename[l.Name] = l.Title
+		index[l.Name] = i
+	}
+	for i, c := range columns {
+		field := "Value #" + refID(i)
+		if len(columns) == 1 {
+			field = "Value"
+		}
+		if c.Title == "" {
+			exclude[field] = true
+			continue
+		}
+		rename[field] = c.Title
+		index[field] = len(labels) + i
+	}
+	return dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+		"excludeByName": exclude, "renameByName": rename, "indexByName": index, "includeByName": map[string]any{},
+	}}
+}
+
+func (c Column) properties() []dashboard.DynamicConfigValue {
+	var props []dashboard.DynamicConfigValue
+	if c.Unit != "" {
+		props = append(props, dashboard.DynamicConfigValue{Id: "unit", Value: c.Unit})
+	}
+	if c.Decimal > 0 {
+		props = append(props, dashboard.DynamicConfigValue{Id: "decimals", Value: c.Decimal})
+	}
+	if len(c.Values) > 0 {
+		props = append(props, background(), dashboard.DynamicConfigValue{Id: "mappings", Value: Mapping(c.Values)})
+	}
+	if len(c.Steps) > 0 {
+		props = append(props, cell(common.TableCellDisplayModeColorText), thresholdsOf(Thresholds(c.Base, c.Steps...)))
+	}
+	return props
+}
+
+func background() dashboard.DynamicConfigValue {
+	return cell(common.TableCellDisplayModeColorBackground)
+}
+
+func cell(mode common.TableCellDisplayMode) dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: "custom.cellOptions", Value: map[string]any{"type": mode}}
+}
+
+func thresholdsOf(b cog.Builder[dashboard.ThresholdsConfig]) dashboard.DynamicConfigValue {
+	config, err := b.Build()
+	if err != nil { // the thresholds are literals of this module
+		panic(err)
+	}
+	return dashboard.DynamicConfigValue{Id: "thresholds", Value: config}
+}
