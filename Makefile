@@ -24,7 +24,7 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test deps fmt vet lint race generated rules dashboards modules cross bench generate golden cover clean help
+.PHONY: build run test deps fmt vet race lint generate generated rules modules cross bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
@@ -54,6 +54,7 @@ race: ## all tests of the daemon's module with the race detector
 generate: build ## write the manuals, the dashboards and the README's blocks anew
 	scripts/replace docs/metrics.md ./fabricd manual metrics
 	scripts/replace docs/checks.md ./fabricd manual checks
+	scripts/replace docs/fabricd.yaml ./fabricd manual config
 	$(GO) -C dashboards run . -o .
 	$(GO) -C tools run ./readme ../README.md
 

@@ -81,7 +81,6 @@ type table[R, S any] struct {
 	Columns[S]
 	get  func(*View, []Unit[R]) []S
 	past map[string]*history[S]
-	last time.Duration
 }
 
 // historySpan is how far back a row's history goes at most.

@@ -83,13 +83,10 @@ func Parse(name string, b []byte, known Known) (*Config, error) {
 	return c, nil
 }
 
-var (
-	goType   = regexp.MustCompile(` (in type|into) [\w.\[\]*]+`)
-	lineHead = regexp.MustCompile(`^line (\d+): `)
-)
-
 // readable turns the library's message into one line that a person can use.
 func readable(name string, b []byte, err error) error {
+	goType := regexp.MustCompile(` (in type|into) [\w.\[\]*]+`)
+	lineHead := regexp.MustCompile(`^line (\d+): `)
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
 	var parts []string

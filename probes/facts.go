@@ -143,7 +143,8 @@ var hypervisors = [...]string{
 	"Amazon EC2", "OpenStack", "Parallels", "Alibaba Cloud ECS", "Nutanix AHV", "BHYVE", "oVirt", "RHEV", "Firecracker", "Cloud Hypervisor", "HVM domU", "Apple Virtualization",
 }
 
-// guest finds out whether this is a virtual machine, and from what.
+// guest finds out whether this is a virtual machine, and from what; without
+// evidence nothing could be read that would tell.
 func (h *Host) guest(cpuinfo []byte, vendor, product string) (bool, string) {
 	if h.options.AssumeBareMetal {
 		return false, "bare metal is assumed by the operator"
@@ -165,6 +166,9 @@ func (h *Host) guest(cpuinfo []byte, vendor, product string) (bool, string) {
 		if strings.Contains(vendor, name) || strings.Contains(product, name) {
 			return true, "the firmware names " + strings.TrimSpace(vendor+" "+product)
 		}
+	}
+	if len(cpuinfo) == 0 && vendor == "" && product == "" {
+		return false, ""
 	}
 	return false, "no sign of a hypervisor"
 }

@@ -145,8 +145,9 @@ func hexOf(d *Dir, name string) uint64 {
 // textOf reads a one-line attribute; "" if it cannot be read. What is not
 // printable is not taken.
 func textOf(d *Dir, name string) string {
-	b, err := d.ReadFile(name)
-	if err != nil || len(b) > 4096 {
+	var buf [pageSize]byte
+	b, err := readAttribute(d.d, name, buf[:])
+	if err != nil {
 		return ""
 	}
 	return Printable(string(bytes.TrimSpace(b)))
@@ -154,6 +155,9 @@ func textOf(d *Dir, name string) string {
 
 // Printable replaces what does not belong into a label or a terminal.
 func Printable(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' || 0x80 <= r && r < 0xa0 {
 			return '?'

@@ -129,7 +129,7 @@ type Facts struct {
 	Cmdline  string
 	Sockets  int    // processor packages; 0: not known
 	Guest    bool   // a virtual machine
-	Evidence string // what says so, or says not
+	Evidence string // what says so, or says not; "" where nothing tells
 	Product  string // vendor and product as the firmware names them
 }
 

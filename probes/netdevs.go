@@ -4,7 +4,6 @@ package probes
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -159,14 +158,12 @@ func afterColon(s string) string {
 	return s
 }
 
-var rate = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]+)?) Gb/sec`)
-
 // ParseRate reads an RDMA port's rate file: "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)".
 func ParseRate(s string) (gbps float64, ok bool) {
-	m := rate.FindStringSubmatch(s)
-	if m == nil {
+	number, _, ok := strings.Cut(s, " Gb/sec")
+	if !ok || len(number) > 12 {
 		return 0, false
 	}
-	gbps, err := strconv.ParseFloat(m[1], 64)
-	return gbps, err == nil && gbps > 0
+	gbps, err := strconv.ParseFloat(number, 64)
+	return gbps, err == nil && gbps > 0 && gbps < 1e6
 }

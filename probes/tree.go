@@ -61,7 +61,7 @@ func (t liveTree) dir(name string) (directory, error) {
 type liveDir struct{ root *os.Root }
 
 func (d liveDir) open(name string) (file, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +110,20 @@ func (f *liveFile) readAt(buf []byte) (int, error) {
 }
 
 func (f *liveFile) close() { f.f.Close() }
+
+// pageSize is the most that a sysfs attribute of text holds.
+const pageSize = 4096
+
+// readAttribute reads a sysfs attribute through d: all of it is there at once.
+func readAttribute(d directory, name string, buf []byte) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	n, err := f.readAt(buf)
+	return buf[:n], err
+}
 
 // readAll reads a file of any size up to maxFile through d.
 func readAll(d directory, name string) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 )
@@ -109,6 +110,8 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.runCommand()
 	a.checkCommand()
 	a.readCommand()
+	a.recordCommand()
+	a.topoCommand()
 	a.manualCommand()
 	a.command("version", "Print the version.", func() error {
 		_, err := fmt.Fprintf(a.stdout, "fabricd %s\n", version)
@@ -132,6 +135,9 @@ func (a *app) parse(args []string) (action func() error, err error) {
 	}()
 	name, err := a.Parse(args)
 	if err != nil {
+		if word, ok := strings.CutPrefix(err.Error(), "unexpected "); ok {
+			return nil, fmt.Errorf("%q is no command, or is too much for this one", word)
+		}
 		return nil, err
 	}
 	return a.actions[name], nil

@@ -9,13 +9,16 @@ import (
 
 func (a *app) manualCommand() {
 	var part string
-	c := a.command("manual", "Print a manual in Markdown: of all metrics, or of all checks and their thresholds.", func() error {
-		if part == "metrics" {
+	c := a.command("manual", "Print a manual: of all metrics or of all checks (Markdown), or the reference configuration (YAML).", func() error {
+		switch part {
+		case "metrics":
 			collectors.WriteMetrics(a.stdout, all.List())
-		} else {
+		case "checks":
 			collectors.WriteChecks(a.stdout, all.List())
+		case "config":
+			collectors.WriteReference(a.stdout, all.List())
 		}
 		return nil
 	})
-	c.Arg("part", "metrics or checks.").Required().EnumVar(&part, "metrics", "checks")
+	enumVar(c.Arg("part", "metrics, checks or config.").Required(), "manual", &part, "metrics", "checks", "config")
 }

@@ -40,8 +40,8 @@ func (a *app) runCommand() {
 
 func (f *runFlags) register(c *kingpin.CmdClause) {
 	f.web = kingpinflag.AddFlags(c, ":9794")
-	c.Flag("log.level", "Log from this level on: debug, info, warn, error.").Default("info").EnumVar(&f.logLevel, "debug", "info", "warn", "error")
-	c.Flag("log.format", "logfmt-like text or json.").Default("text").EnumVar(&f.logFormat, "text", "json")
+	enumVar(c.Flag("log.level", "Log from this level on: info, debug, warn or error."), "--log.level", &f.logLevel, "info", "debug", "warn", "error")
+	enumVar(c.Flag("log.format", "text or json."), "--log.format", &f.logFormat, "text", "json")
 	c.Flag("config.check", "Check the configuration file and exit.").BoolVar(&f.checkOnly)
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -113,8 +115,9 @@ func subjectText(s collectors.Subject) string {
 
 // folds gathers findings that say the same of several subjects.
 type folds struct {
-	order []string
-	by    map[string]*fold
+	address *regexp.Regexp // what may differ
+	order   []string
+	by      map[string]*fold
 }
 
 type fold struct {
@@ -122,21 +125,23 @@ type fold struct {
 	subjects []string
 }
 
-func newFolds() *folds { return &folds{by: map[string]*fold{}} }
+func newFolds() *folds {
+	return &folds{address: regexp.MustCompile(`[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]`), by: map[string]*fold{}}
+}
 
 func (f *folds) add(x collectors.Finding) {
-	reason := x.Reason
 	subject := ""
 	if len(x.Subject) > 0 {
 		subject = x.Subject[0].Value
-		reason = strings.ReplaceAll(reason, subject, "…")
 	}
-	key := x.Status.String() + x.Check + reason
+	key := x.Status.String() + x.Check + f.address.ReplaceAllString(x.Reason, "…")
 	if f.by[key] == nil {
 		f.by[key] = &fold{first: x}
 		f.order = append(f.order, key)
 	}
-	f.by[key].subjects = append(f.by[key].subjects, subject)
+	if s := f.by[key].subjects; subject != "" && !slices.Contains(s, subject) {
+		f.by[key].subjects = append(s, subject)
+	}
 }
 
 // maxSubjects bounds the subjects named on a folded line.

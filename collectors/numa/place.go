@@ -129,6 +129,9 @@ func hostColumns() collectors.Columns[hostRow] {
 						return collectors.Verdictf(collectors.Info, "virtual machine: PCIe, ACS and AER of the host are not visible (%s)", r.Evidence).
 							Remedyf("run fabricd on the host as well; --assume-bare-metal if this is wrong")
 					}
+					if r.Evidence == "" {
+						return collectors.Verdictf(collectors.Unknown, "neither /proc/cpuinfo nor the firmware's names could be read")
+					}
 					return collectors.Verdictf(collectors.OK, "bare metal: %s", r.Evidence)
 				},
 			},

@@ -65,7 +65,7 @@ func (r *linkRow) unread() verdict {
 		return collectors.Verdictf(collectors.Unknown, "no fresh reading of %s", r.Lower.Address)
 	case r.at.Lost != "":
 		return collectors.Verdictf(collectors.Unknown, "the device does not answer: see pcie_lost")
-	case r.at.Trouble != "":
+	case r.at.Trouble != "" && r.now.Speed == 0:
 		return collectors.Verdictf(collectors.Unknown, "%s", r.at.Trouble)
 	}
 	return verdict{}
@@ -108,8 +108,8 @@ func evalWidth(r *linkRow, e *linkEnv) verdict {
 	now, most := r.now.Width, r.Max.Width
 	own := r.Lower.Max.Width
 	switch {
-	case most == 0:
-		return collectors.Verdictf(collectors.Unknown, "runs with %s; neither end says how many lanes it has", lanesText(now))
+	case most == 0 || own == 0 && now < most:
+		return collectors.Verdictf(collectors.Unknown, "runs with %s; the device does not say how many lanes it has", lanesText(now))
 	case now >= most:
 		return collectors.Verdictf(collectors.OK, "%s of %s", lanesText(now), lanesText(most)).With("current_link_width", now).With("max_link_width of both ends", most)
 	case r.guest || r.Upper == nil || r.Upper.Max.Width == 0:
@@ -188,22 +188,36 @@ func gpuSpeed(r *linkRow, e *linkEnv, v verdict) verdict {
 		v.Reason += fmt.Sprintf("; idle (%d %% utilisation): GPUs slow their links down when idle", r.load.most)
 		return v
 	}
-	always := true
-	for _, s := range e.Past {
-		always = always && s.Row.load.most >= busy
-	}
+	held, always := r.slowAndBusy(e, busy)
 	switch {
-	case always && e.Span() >= wait:
-		v.Reason += fmt.Sprintf("; the GPU was busy for all of %s (%d %% now)", e.Span(), r.load.most)
+	case held >= wait:
+		v.Reason += fmt.Sprintf("; the GPU was busy for all of %s (%d %% now)", held, r.load.most)
 	case always:
-		v.Status, v.Remedy = collectors.Unknown, ""
-		v.Reason += fmt.Sprintf("; the GPU is busy (%d %%), but only %s of readings are there and %s are wanted", r.load.most, e.Span(), wait)
+		v.Status = collectors.Unknown
+		v.Reason += fmt.Sprintf("; the GPU is busy (%d %%), but only %s of readings are there and %s are wanted", r.load.most, held, wait)
 		v.Remedy = "watch it for longer: fabricd check --window 15s"
 	default:
 		v.Status, v.Remedy = collectors.Info, ""
-		v.Reason += fmt.Sprintf("; idle at times (%d %% utilisation now): judged while busy throughout", r.load.most)
+		v.Reason += fmt.Sprintf("; not busy for long (%d %% utilisation now, for %s): judged once it was for %s", r.load.most, held, wait)
 	}
 	return v
+}
+
+// slowAndBusy says for how long the GPUs below the link have been busy in
+// every reading: over the whole window, or since they began to be and the link
+// was slow all the same.
+func (r *linkRow) slowAndBusy(e *linkEnv, busy int) (held time.Duration, always bool) {
+	slow := true
+	for i := len(e.Past) - 1; i >= 0; i-- {
+		past := &e.Past[i].Row
+		if past.load.most < busy {
+			return held, false
+		}
+		if slow = slow && past.now.Speed > 0 && past.now.Speed < past.Max.Speed; slow {
+			held = e.Past[len(e.Past)-1].At - e.Past[i].At
+		}
+	}
+	return e.Span(), true
 }
 
 func loadText(l load) string {

@@ -119,8 +119,11 @@ func evalACS(r *pairRow) verdict {
 	case len(r.redirects) > 0:
 		return r.gpuPair(both, remedy)
 	case len(r.unseen) > 0:
-		return collectors.Verdictf(collectors.Unknown, "%s", strings.Join(r.unseen, "; ")).
-			Remedyf("reading all of configuration space needs CAP_SYS_ADMIN")
+		v := collectors.Verdictf(collectors.Unknown, "%s", r.unseen[0])
+		if more := len(r.unseen) - 1; more > 0 {
+			v.Reason += "; so it is with others between the two"
+		}
+		return v.Remedyf("reading all of configuration space needs CAP_SYS_ADMIN")
 	}
 	return collectors.Verdictf(collectors.OK, "no bridge between %s redirects", both)
 }

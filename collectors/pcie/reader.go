@@ -135,25 +135,24 @@ func (r *reader) readLink(now *Reading) error {
 			now.Link.Width = lanes
 		}
 	}
-	err := errSpeed
-	if err == nil || errors.Is(err, fs.ErrNotExist) && errWidth != nil {
-		err = errWidth
+	for _, err := range []error{errSpeed, errWidth} {
+		if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENODEV) {
+			now.Lost = "its link files answer " + probes.Reason(err) + ": the kernel has marked it disconnected"
+			return err
+		}
 	}
 	switch {
-	case err == nil:
-		if now.Link.Width == 0 && now.Lost == "" {
-			now.Trouble = "the link reads width 0: it is down, or the function has no link registers"
-		}
-		return nil
-	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENODEV):
-		now.Lost = "its link files answer " + probes.Reason(err) + ": the kernel has marked it disconnected"
-	case errors.Is(err, fs.ErrNotExist):
-		now.Trouble = "the function has no link files"
-		return nil
-	default:
-		now.Trouble = "its link files answer " + probes.Reason(err)
+	case errWidth == nil && now.Link.Width == 0 && now.Lost == "":
+		now.Trouble = "the link reads width 0: it is down, or the function has no link registers"
+	case errors.Is(errWidth, fs.ErrNotExist):
+		now.Trouble, errWidth = "the function has no link files", nil
+	case errWidth != nil:
+		now.Trouble = "current_link_width answers " + probes.Reason(errWidth)
 	}
-	return err
+	if errors.Is(errSpeed, fs.ErrNotExist) {
+		errSpeed = nil
+	}
+	return errors.Join(errSpeed, errWidth)
 }
 
 // readConfig parses configuration space as far as this process may see it,

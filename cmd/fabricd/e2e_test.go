@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// program builds the program as a user would run it.
+func program(t *testing.T) string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "fabricd")
+	cmd := exec.Command("go", "build", "-o", p, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return p
+}
+
+// unpack writes a recorded host's files below a directory, as a root file
+// system that the daemon reads live.
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, f := range a.Files {
+		name, target, link := strings.Cut(f.Name, " -> ")
+		data := f.Data
+		if rest, ok := strings.CutSuffix(name, ".hex"); ok {
+			if data, err = hex.DecodeString(strings.Join(strings.Fields(string(data)), "")); err != nil {
+				t.Fatal(err)
+			}
+			name = rest
+		}
+		p := filepath.Join(root, name)
+		err := os.MkdirAll(filepath.Dir(p), 0o755)
+		if err == nil && link {
+			err = os.Symlink(target, p)
+		} else if err == nil {
+			err = os.WriteFile(p, data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A daemon is a running fabricd.
+type daemon struct {
+	cmd    *exec.Cmd
+	url    string
+	stderr *buffer
+	done   chan error
+}
+
+// A buffer takes a program's output while the test looks at it.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func startDaemon(t *testing.T, program string, args ...string) *daemon {
+	t.Helper()
+	address := freePort(t)
+	d := &daemon{url: "http://" + address, stderr: &buffer{}, done: make(chan error, 1)}
+	d.cmd = exec.Command(program, append([]string{"run", "--web.listen-address=" + address}, args...)...)
+	d.cmd.Stderr = d.stderr
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { d.done <- d.cmd.Wait() }()
+	t.Cleanup(func() { d.cmd.Process.Kill(); <-d.done })
+	eventually(t, 10*time.Second, "ready", func() bool { return d.get("/-/ready") == "fabricd is ready\n" })
+	return d
+}
+
+func (d *daemon) get(path string) string {
+	resp, err := http.Get(d.url + path)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return string(b)
+}
+
+func eventually(t *testing.T, patience time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %s", patience, what)
+}
+
+// The daemon on a live tree: a device vanishes, the configuration changes, it
+// ends cleanly.
+func TestDaemon(t *testing.T) {
+	root := unpack(t, hosts+"meta-8hca-downgraded.txtar")
+	conf := filepath.Join(t.TempDir(), "fabricd.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	p := program(t)
+	d := startDaemon(t, p, "--path.rootfs="+root, "--config.file="+conf)
+	has := func(line string) func() bool {
+		return func() bool { return strings.Contains(d.get("/metrics"), line) }
+	}
+	if !has(`fabricd_pcie_link_transfers_per_second{address="0000:8d:00.0"} 8e+09`)() {
+		t.Error("no reading of the slow link")
+	}
+	eventually(t, 10*time.Second, "pcie_speed fails", has(`fabricd_check_status{check="pcie_speed",subject="0000:8d:00.0/0000:8c:00.0/0000:8d:00.0/mlx5_6/ib4"} 3`))
+
+	write("mute: [{check: pcie_speed, reason: known}, {check: pcie_budget, reason: known}]\n")
+	d.cmd.Process.Signal(syscall.SIGHUP)
+	eventually(t, 10*time.Second, "muted after SIGHUP", has(`fabricd_check_muted{check="pcie_speed"`))
+	write("mute: 7\n")
+	d.cmd.Process.Signal(syscall.SIGHUP)
+	eventually(t, 10*time.Second, "a bad configuration is refused", func() bool { return strings.Contains(d.stderr.String(), "the old one stays in force") })
+	if !has(`fabricd_check_muted{check="pcie_speed"`)() {
+		t.Error("the bad configuration took the old one away")
+	}
+
+	gone := filepath.Join(root, "sys/bus/pci/devices/0000:94:00.0")
+	device, err := filepath.EvalSymlinks(gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(gone)
+	os.RemoveAll(device)
+	write("") // the inventory is taken anew with the configuration
+	d.cmd.Process.Signal(syscall.SIGHUP)
+	eventually(t, 10*time.Second, "the vanished NIC is reported", func() bool {
+		return strings.Contains(d.get("/metrics"), `fabricd_check_status{check="pcie_lost",subject="0000:94:00.0`) &&
+			!strings.Contains(d.get("/metrics"), `fabricd_pcie_link_width_lanes{address="0000:94:00.0"}`)
+	})
+
+	if out, err := exec.Command(p, "run", "--path.rootfs="+root, "--web.listen-address="+strings.TrimPrefix(d.url, "http://")).CombinedOutput(); exitStatus(err) != exitUsage || !strings.Contains(string(out), "address already in use") {
+		t.Errorf("a second one at the same port: %v %s", err, out)
+	}
+	if out, err := exec.Command(p, "check", "--from", d.url).CombinedOutput(); exitStatus(err) != exitFail {
+		t.Errorf("check --from: %v %s", err, out)
+	}
+	d.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-d.done:
+		d.done <- err
+		if err != nil {
+			t.Errorf("ended with %v: %s", err, d.stderr)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("does not end at SIGTERM")
+	}
+}
+
+func exitStatus(err error) int {
+	if e, ok := err.(*exec.ExitError); ok {
+		return e.ExitCode()
+	}
+	return 0
+}
+
+// need finds a program that the test cannot do without. On CI it has to be there.
+func need(t *testing.T, name string) string {
+	t.Helper()
+	p, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatalf("%s is missing: scripts/deps installs it", name)
+	}
+	if err != nil {
+		t.Skipf("%s is missing: scripts/deps installs it", name)
+	}
+	return p
+}
+
+// A real Prometheus scrapes the daemon; the rules fire on what it says.
+func TestPrometheus(t *testing.T) {
+	prometheus := need(t, "prometheus")
+	d := startDaemon(t, program(t), "--path.rootfs="+unpack(t, hosts+"meta-8hca-downgraded.txtar"))
+	rules, err := filepath.Abs("../../deploy/prometheus/fabricd-alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	b, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The rules as they are but for their patience, which a test has not.
+	quick := filepath.Join(dir, "rules.yml")
+	lines := strings.Split(string(b), "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), "for: ") {
+			lines[i] = l[:strings.Index(l, "for: ")] + "for: 0s"
+		}
+	}
+	if err := os.WriteFile(quick, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	conf := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs: [{job_name: fabricd, static_configs: [{targets: ['%s']}]}]\n", quick, strings.TrimPrefix(d.url, "http://"))
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(conf), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	address := freePort(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, prometheus, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+address, "--log.level=error")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); cmd.Wait() }()
+	query := func(expr string) int {
+		var r struct{ Data struct{ Result []json.RawMessage } }
+		resp, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(expr))
+		if err != nil {
+			return 0
+		}
+		defer resp.Body.Close()
+		json.NewDecoder(resp.Body).Decode(&r)
+		return len(r.Data.Result)
+	}
+	eventually(t, 30*time.Second, "scraped", func() bool { return query(`up{job="fabricd"} == 1`) == 1 })
+	eventually(t, 30*time.Second, "the speed alert fires", func() bool {
+		return query(`ALERTS{alertname="FabricdPCIeSpeedDowngraded",alertstate="firing",address="0000:8d:00.0"}`) == 1
+	})
+	if n := query(`ALERTS{alertname="FabricdPCIeWidthDowngraded"}`); n != 0 {
+		t.Errorf("%d width alerts on links of full width", n)
+	}
+	if n := query(`fabricd_pcie_link_width_lanes`); n < 80 {
+		t.Errorf("%d links scraped", n)
+	}
+}

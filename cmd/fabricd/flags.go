@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// Values that name themselves when they are refused: kingpin's own say what
+// is wrong, but not with which flag.
+
+type enumValue struct {
+	flag    string
+	options []string
+	to      *string
+}
+
+// enumVar makes a flag or argument one of options; the first is the default.
+func enumVar(s kingpin.Settings, flag string, to *string, options ...string) {
+	*to = options[0]
+	s.SetValue(&enumValue{flag, options, to})
+}
+
+func (e *enumValue) String() string { return *e.to }
+
+func (e *enumValue) Set(s string) error {
+	if !slices.Contains(e.options, s) {
+		return fmt.Errorf("%s %q: want %s", e.flag, s, strings.Join(e.options, ", "))
+	}
+	*e.to = s
+	return nil
+}
+
+type durationValue struct {
+	flag        string
+	least, most time.Duration
+	to          *time.Duration
+}
+
+// durationVar makes a flag a duration between least and most.
+func durationVar(s kingpin.Settings, flag string, to *time.Duration, otherwise, least, most time.Duration) {
+	*to = otherwise
+	s.SetValue(&durationValue{flag, least, most, to})
+}
+
+func (d *durationValue) String() string { return d.to.String() }
+
+func (d *durationValue) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	if err != nil || v < d.least || v > d.most {
+		return fmt.Errorf("%s %q: want a duration from %s to %s, such as 3s", d.flag, s, d.least, d.most)
+	}
+	*d.to = v
+	return nil
+}
