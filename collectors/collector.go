@@ -4,6 +4,7 @@ package collectors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -144,25 +145,34 @@ func (r *running[R]) readNow(at time.Duration) {
 	}
 	for _, name := range r.order {
 		u := r.units[name]
-		reader := r.readers[name]
-		if reader == nil {
-			var err error
-			if reader, err = u.open(context.Background(), r.host); err != nil {
-				u.newest.Store(nil)
-				u.rest(err, at)
-				continue
-			}
-			r.readers[name] = reader
-		}
-		value, err := u.guarded(reader, at)
+		value, err := r.readUnit(u, at)
 		if value == nil {
 			u.newest.Store(nil)
-			u.rest(cmpErr(err), at)
+			u.rest(orNothing(err), at)
 			continue
 		}
 		u.newest.Store(&reading[R]{value, err, at, r.every})
 		u.enter("reading", err, at)
 	}
+}
+
+// readUnit reads a unit, opening it first, or anew if its device was replaced.
+func (r *running[R]) readUnit(u *unit[R], at time.Duration) (value *R, err error) {
+	for range 2 {
+		reader := r.readers[u.name]
+		if reader == nil {
+			if reader, err = u.open(context.Background(), r.host); err != nil {
+				return nil, err
+			}
+			r.readers[u.name] = reader
+		}
+		if value, err = u.guarded(reader, at); !errors.Is(err, ErrReopen) {
+			return value, err
+		}
+		reader.Close()
+		delete(r.readers, u.name)
+	}
+	return nil, err
 }
 
 func (r *running[R]) publish(v *View, still bool) {

@@ -20,7 +20,7 @@ func (e *Engine) remember(list []judged, at time.Duration, live bool) []Finding 
 			m = &remembered{badFrom: -1, badAt: -1, since: at}
 			e.memory[key] = m
 		}
-		if live {
+		if live && e.options.Window == 0 {
 			m.hold(&f, j.hold, at)
 		}
 		if m.finding.Status != f.Status {

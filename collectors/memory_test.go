@@ -108,14 +108,14 @@ func TestHistoryThins(t *testing.T) {
 	for at := range 3600 {
 		h.add(Sample[int]{time.Duration(at) * time.Second, at}, 10*time.Minute, false)
 	}
-	if n := len(h.samples); n < 100 || n > 130 {
+	if n := len(h.samples); n < 100 || n > 130+thinEvery {
 		t.Errorf("%d samples of 10 minutes", n)
 	}
 	if n := len(h.within(time.Minute)); n != 61 {
 		t.Errorf("%d samples of the last minute", n)
 	}
 	old := h.samples[0]
-	if age := 3599*time.Second - old.At; age > 10*time.Minute || age < 9*time.Minute {
+	if age := 3599*time.Second - old.At; age > 10*time.Minute+thinEvery*time.Second || age < 9*time.Minute {
 		t.Errorf("the oldest sample is %s old", age)
 	}
 	for i := 1; i < len(h.samples); i++ {

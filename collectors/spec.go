@@ -8,6 +8,7 @@ package collectors
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -38,6 +39,10 @@ type Reader[R any] interface {
 	Read(at time.Duration) (*R, error)
 	Close()
 }
+
+// ErrReopen is what Read returns when the device went and came back: the
+// engine opens a new Reader at once.
+var ErrReopen = errors.New("the device was replaced; its reader is opened anew")
 
 // A Unit is the newest reading of one unit.
 type Unit[R any] struct {

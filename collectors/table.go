@@ -86,6 +86,9 @@ type table[R, S any] struct {
 // historySpan is how far back a row's history goes at most.
 const historySpan = 30 * time.Minute
 
+// thinEvery is how many samples are added between two clearings-out.
+const thinEvery = 16
+
 // A history is a row's past. What is older than a minute is kept at every
 // tenth second only: windows that long count slow things.
 type history[S any] struct {
@@ -95,7 +98,7 @@ type history[S any] struct {
 
 func (h *history[S]) add(s Sample[S], span time.Duration, all bool) {
 	h.samples = append(h.samples, s)
-	if all {
+	if all || len(h.samples)%thinEvery != 0 {
 		return
 	}
 	kept := h.samples[:0]

@@ -81,7 +81,7 @@ func (u *unit[R]) run(ctx context.Context, h *probes.Host, c *clock, attempted f
 		if err == nil {
 			u.readAll(ctx, r, c, once)
 			r.Close()
-			return
+			continue
 		}
 		wait := u.rest(err, c.now())
 		once()
@@ -110,13 +110,17 @@ func (u *unit[R]) rest(err error, now time.Duration) time.Duration {
 	return retryFailed
 }
 
-// readAll reads at each tick. Ticks lie on a grid, so that units of the same
+// readAll reads at each tick until the end, or until the reader has to be
+// opened anew. Ticks lie on a grid, so that units of the same
 // period wake the processor together.
 func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted func()) {
 	for ctx.Err() == nil {
 		begin := c.now()
-		period := u.readOnce(r, c)
+		period, reopen := u.readOnce(r, c)
 		attempted()
+		if reopen {
+			return
+		}
 		next := (begin/period + 1) * period
 		if now := c.now(); next <= now {
 			u.meter.overruns.Add(uint64((now-next)/period) + 1)
@@ -127,7 +131,7 @@ func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted 
 }
 
 // readOnce takes a reading, publishes it and gives the period that its cost allows.
-func (u *unit[R]) readOnce(r Reader[R], c *clock) time.Duration {
+func (u *unit[R]) readOnce(r Reader[R], c *clock) (period time.Duration, reopen bool) {
 	begin := c.now()
 	runtime.LockOSThread()
 	cpu := probes.ThreadCPU()
@@ -135,17 +139,20 @@ func (u *unit[R]) readOnce(r Reader[R], c *clock) time.Duration {
 	cpu = probes.ThreadCPU() - cpu
 	runtime.UnlockOSThread()
 	end := c.now()
-	period := u.meter.account(end-begin, cpu, max(u.every, minPeriod))
+	period = u.meter.account(end-begin, cpu, max(u.every, minPeriod))
+	if value == nil && errors.Is(err, ErrReopen) {
+		return period, true
+	}
 	if value == nil {
-		u.rest(cmpErr(err), end)
-		return period
+		u.rest(orNothing(err), end)
+		return period, false
 	}
 	u.newest.Store(&reading[R]{value, err, end, period})
 	u.enter("reading", err, end)
 	if err != nil {
 		u.meter.failed(err)
 	}
-	return period
+	return period, false
 }
 
 func (u *unit[R]) guarded(r Reader[R], at time.Duration) (value *R, err error) {
@@ -153,7 +160,7 @@ func (u *unit[R]) guarded(r Reader[R], at time.Duration) (value *R, err error) {
 	return r.Read(at)
 }
 
-func cmpErr(err error) error {
+func orNothing(err error) error {
 	if err == nil {
 		return errors.New("the reader gave nothing")
 	}

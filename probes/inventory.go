@@ -71,6 +71,10 @@ type Function struct {
 	identity uint64
 }
 
+// Identity changes when the function is removed and appears again, even at
+// the same address: what was opened of it before is dead then.
+func (f *Function) Identity() uint64 { return f.identity }
+
 // Virtual says whether it is an SR-IOV virtual function.
 func (f *Function) Virtual() bool { return f.PhysicalFunction != "" }
 

@@ -16,6 +16,7 @@ type cardRow struct {
 	*topo.Card
 	want, have float64
 	known      bool
+	unrated    bool // a port is active at a rate that nobody tells
 	narrowest  string
 	guest      bool
 	links      bool
@@ -28,6 +29,7 @@ func cardRows(v *collectors.View, list []collectors.Unit[Reading]) []cardRow {
 		r := cardRow{Card: c, want: c.ActiveGbps() * 1e9, guest: v.Inventory.Facts.Guest}
 		var plugged []*probes.Function
 		for _, f := range c.Functions {
+			r.unrated = r.unrated || topo.RatesOf(f).Unknown
 			if v.Topology.SlotLink(f) != nil {
 				plugged = append(plugged, f)
 			}
@@ -69,6 +71,8 @@ func evalBudget(r *cardRow) verdict {
 		return verdict{} // integrated: no link limits it
 	case r.guest:
 		return collectors.Verdictf(collectors.Unknown, "virtual machine: the path of the card is not visible")
+	case r.want == 0 && r.unrated:
+		return collectors.Verdictf(collectors.Unknown, "a port is active; nobody tells its rate")
 	case r.want == 0:
 		return collectors.Verdictf(collectors.OK, "no port is active")
 	case !r.known:
@@ -77,6 +81,8 @@ func evalBudget(r *cardRow) verdict {
 		return collectors.Verdictf(collectors.Warn, "the path carries %.4g Gb/s, the active ports together want %.4g Gb/s; narrowest link: %s", r.have/gbps, r.want/gbps, r.narrowest).
 			Remedyf("fabricd topo shows the path; where pcie_width or pcie_speed fails, mend that; otherwise move the card to a slot that carries its ports").
 			With("path, Gb/s", fmt.Sprintf("%.4g", r.have/gbps)).With("active ports, Gb/s", fmt.Sprintf("%.4g", r.want/gbps))
+	case r.unrated:
+		return collectors.Verdictf(collectors.Unknown, "the path carries %.4g Gb/s, the active ports want %.4g Gb/s and that of one more, whose rate nobody tells", r.have/gbps, r.want/gbps)
 	}
 	return collectors.Verdictf(collectors.OK, "the path carries %.4g Gb/s, the active ports want %.4g Gb/s", r.have/gbps, r.want/gbps)
 }

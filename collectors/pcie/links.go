@@ -55,7 +55,8 @@ func addressOf(f *probes.Function) string {
 }
 
 // unread says why a link's state cannot be judged at all; a verdict of None
-// status says that it can.
+// status says that it can. Where the speed could be read and the width could
+// not, only pcie_width has nothing to judge.
 func (r *linkRow) unread() verdict {
 	switch {
 	case r.at == nil && r.guest && r.Upper == nil && len(r.Devices) > 0 && !r.Lower.HasLink:
@@ -108,6 +109,8 @@ func evalWidth(r *linkRow, e *linkEnv) verdict {
 	now, most := r.now.Width, r.Max.Width
 	own := r.Lower.Max.Width
 	switch {
+	case now == 0:
+		return collectors.Verdictf(collectors.Unknown, "%s", r.at.Trouble)
 	case most == 0 || own == 0 && now < most:
 		return collectors.Verdictf(collectors.Unknown, "runs with %s; the device does not say how many lanes it has", lanesText(now))
 	case now >= most:
@@ -198,7 +201,7 @@ func gpuSpeed(r *linkRow, e *linkEnv, v verdict) verdict {
 		v.Remedy = "watch it for longer: fabricd check --window 15s"
 	default:
 		v.Status, v.Remedy = collectors.Info, ""
-		v.Reason += fmt.Sprintf("; not busy for long (%d %% utilisation now, for %s): judged once it was for %s", r.load.most, held, wait)
+		v.Reason += fmt.Sprintf("; busy for the last %s only (%d %% utilisation now), idle or unknown before: judged once it was for %s", held, r.load.most, wait)
 	}
 	return v
 }
@@ -241,12 +244,12 @@ func evalSlot(r *linkRow) verdict {
 		return verdict{}
 	}
 	own, port := r.Lower.Max, r.Upper.Max
-	if own.Speed == 0 && own.Width == 0 || port.Speed == 0 && port.Width == 0 {
-		return collectors.Verdictf(collectors.Unknown, "the maximum of %s or of %s is not known", r.Lower.Address, r.Upper.Address)
-	}
 	slower := own.Speed > 0 && port.Speed > 0 && port.Speed < own.Speed
 	narrower := own.Width > 0 && port.Width > 0 && port.Width < own.Width
 	if !slower && !narrower {
+		if !own.Known() || !port.Known() {
+			return collectors.Verdictf(collectors.Unknown, "%s can do %s, its port %s %s: not all of that is known", r.Lower.Address, own, r.Upper.Address, port)
+		}
 		return collectors.Verdictf(collectors.OK, "the port %s (%s) is no limit to %s (%s)", r.Upper.Address, port, r.Lower.Address, own)
 	}
 	return collectors.Verdictf(collectors.Info, "platform limit: %s can do %s, its port %s %s (together %s)", named(r.Lower), own, r.Upper.Address, port, r.Max).

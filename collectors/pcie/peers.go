@@ -17,6 +17,7 @@ type peerRow struct {
 	slot    *topo.Link
 	best    pci.Link // the most that the link can do; in force where that is not known
 	failed  bool     // pcie_width or pcie_speed judges a defect of this link
+	lost    bool     // pcie_lost does
 }
 
 func peerRows(v *collectors.View, list []collectors.Unit[Reading]) []peerRow {
@@ -37,16 +38,35 @@ func peerRows(v *collectors.View, list []collectors.Unit[Reading]) []peerRow {
 		}
 		seen[key] = true
 		if r.slot != nil {
-			now := l.link(r.slot)
-			r.best = r.slot.Max
-			if !r.best.Known() {
-				r.best = now
-			}
-			r.failed = now.Width > 0 && now.Width < r.slot.Max.Width || f.Kind != pci.GPU && now.Speed > 0 && now.Speed < r.slot.Max.Speed
+			r.compare(l.link(r.slot), v.Inventory.Facts.Guest)
+			at := l.by[r.slot.Lower.Address]
+			r.lost = at != nil && at.Lost != ""
 		}
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// compare finds out what of the link is compared. Where the port above is not
+// the real one no other check judges what is in force, so this one does; but
+// for a GPU's speed, which idling lowers.
+func (r *peerRow) compare(now pci.Link, guest bool) {
+	r.best = r.slot.Max
+	if !r.best.Known() {
+		r.best = now
+	}
+	less := pci.Link{}
+	if now.Width > 0 && now.Width < r.slot.Max.Width {
+		less.Width = now.Width
+	}
+	if r.Kind != pci.GPU && now.Speed > 0 && now.Speed < r.slot.Max.Speed {
+		less.Speed = now.Speed
+	}
+	if guest || r.slot.Upper == nil || !r.slot.Upper.Max.Known() {
+		r.best = r.best.Min(less)
+	} else {
+		r.failed = less != pci.Link{}
+	}
 }
 
 func peerColumns() collectors.Columns[peerRow] {
@@ -84,6 +104,9 @@ func evalPeer(r *peerRow, e *collectors.Env[peerRow]) verdict {
 	if float64(len(cards)) < e.Threshold("devices") {
 		return verdict{}
 	}
+	if r.lost {
+		return collectors.Verdictf(collectors.Unknown, "the device does not answer: see pcie_lost")
+	}
 	if !r.best.Known() {
 		return collectors.Verdictf(collectors.Unknown, "the link of %s is not known", r.Address)
 	}
@@ -102,9 +125,9 @@ func evalPeer(r *peerRow, e *collectors.Env[peerRow]) verdict {
 			continue
 		}
 		if r.best.BitsPerSecond() < usual.BitsPerSecond()*slack {
-			return collectors.Verdictf(collectors.Warn, "the link of %s can do %s, that of most of its %d sisters (%04x:%04x) %s", named(r.Function), r.best, len(others)-1, r.Vendor, r.Device, usual).
+			return collectors.Verdictf(collectors.Warn, "the link of %s has %s, that of most of its %d sisters (%04x:%04x) has %s", named(r.Function), r.best, len(others)-1, r.Vendor, r.Device, usual).
 				Remedyf("compare slot and riser with the sisters', and the bifurcation and link speed settings in the firmware setup; fabricd topo shows them side by side").
-				With(r.Address+" link maximum", r.best).With("majority's link maximum", usual)
+				With("link of "+r.Address, r.best).With("link of the majority", usual)
 		}
 		return collectors.Verdictf(collectors.OK, "%s, as most of %d devices of its kind", r.best, len(others))
 	}

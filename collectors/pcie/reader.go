@@ -45,6 +45,7 @@ type reader struct {
 	host    *probes.Host
 	dir     *probes.Dir
 	address string
+	id      uint64 // the function's identity when it was opened
 	max     pci.Link
 	port    bool // an upper end: its link is the one below it and is read there
 
@@ -66,7 +67,7 @@ func openReader(_ context.Context, h *probes.Host, address string) (collectors.R
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{host: h, dir: dir, max: f.Max, address: address}
+	r := &reader{host: h, dir: dir, max: f.Max, address: address, id: f.Identity()}
 	if f.Parent != nil {
 		r.max = f.Max.Min(f.Parent.Max)
 	}
@@ -88,6 +89,9 @@ func (r *reader) Close() {
 // Read takes one reading; it is the one before if nothing changed. A suspended
 // function is left asleep: reading its link would wake the port above it.
 func (r *reader) Read(at time.Duration) (*Reading, error) {
+	if f := r.host.Inventory().Function(r.address); f != nil && f.Identity() != r.id {
+		return nil, collectors.ErrReopen
+	}
 	now := Reading{Address: r.address}
 	if r.last != nil {
 		now = *r.last
@@ -143,6 +147,7 @@ func (r *reader) readLink(now *Reading) error {
 	}
 	switch {
 	case errWidth == nil && now.Link.Width == 0 && now.Lost == "":
+		now.Link.Speed = 0 // of no lane
 		now.Trouble = "the link reads width 0: it is down, or the function has no link registers"
 	case errors.Is(errWidth, fs.ErrNotExist):
 		now.Trouble, errWidth = "the function has no link files", nil

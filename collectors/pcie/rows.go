@@ -3,6 +3,7 @@
 package pcie
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -71,28 +72,61 @@ func (l look) config(f *probes.Function) (*pci.Config, string) {
 	return nil, "configuration space of " + f.Address + " was not read"
 }
 
+// express gives a function's PCI Express capability, or why it is not known.
+func (l look) express(f *probes.Function) (*pci.Express, string) {
+	c, why := l.config(f)
+	switch {
+	case c == nil:
+		return nil, why
+	case c.PCIe == nil && c.Visible <= 64:
+		return nil, fmt.Sprintf("%d bytes of the configuration space of %s are visible (the rest needs CAP_SYS_ADMIN)", c.Visible, f.Address)
+	case c.PCIe == nil:
+		return nil, f.Address + " has no PCI Express capability"
+	}
+	return c.PCIe, ""
+}
+
 // A function is a row: one function and its reading.
 type function struct {
 	*probes.Function
 	at          *Reading // nil: no fresh reading
-	link        *topo.Link
+	link        *topo.Link // whose lower end it is
+	down        *topo.Link // whose upper end it is
+	speed       pci.Speed  // of that link; the least there is where that is not known
 	role        topo.Role
 	kind        pci.Kind
 	path, limit float64 // bits a second of the slowest hop to the root: now, at most; 0 unknown
 	below       [3]uint64
 	belowKnown  bool
 	guest       bool
+	payload     payload
+}
+
+// A payload is the range of maximum payloads from a function to the root port.
+type payload struct {
+	smallest, largest int
+	unseen            string // why a part of the path is not known
 }
 
 func functions(v *collectors.View, list []collectors.Unit[Reading]) []function {
 	l := lookAt(v, list)
+	down := make(map[*probes.Function]*topo.Link, len(v.Topology.Links))
+	for _, k := range v.Topology.Links {
+		if k.Upper != nil {
+			down[k.Upper] = k
+		}
+	}
 	var rows []function
 	for _, name := range units(v) {
 		f := v.Inventory.Function(name)
-		row := function{Function: f, at: l.by[name], link: v.Topology.LinkOf(f), role: v.Topology.Role(f), kind: v.Topology.Kind(f), guest: v.Inventory.Facts.Guest}
+		row := function{Function: f, at: l.by[name], link: v.Topology.LinkOf(f), down: down[f], role: v.Topology.Role(f), kind: v.Topology.Kind(f), guest: v.Inventory.Facts.Guest}
+		row.speed = l.speed(cmp.Or(row.link, row.down))
 		if row.link != nil && row.link.Upper != nil {
 			row.path = slowest(v.Topology.Path(f), l.link)
 			row.limit = slowest(v.Topology.Path(f), func(k *topo.Link) pci.Link { return k.Max })
+		}
+		if row.kind == pci.GPU || row.kind == pci.NIC {
+			row.payload = l.payloads(f)
 		}
 		if f.Kind == pci.Bridge && f.ParentAddress == "" {
 			row.below, row.belowKnown = l.errorsBelow(f), true
@@ -100,6 +134,28 @@ func functions(v *collectors.View, list []collectors.Unit[Reading]) []function {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// payloads looks at the maximum payload of each function up to the root port.
+func (l look) payloads(f *probes.Function) payload {
+	p := payload{smallest: 1 << 30}
+	for ; f != nil; f = f.Parent {
+		e, why := l.express(f)
+		if e == nil {
+			p.unseen = why
+			continue
+		}
+		p.smallest, p.largest = min(p.smallest, e.MaxPayload), max(p.largest, e.MaxPayload)
+	}
+	return p
+}
+
+// speed gives the speed in force on a link, else the most that it can do.
+func (l look) speed(k *topo.Link) pci.Speed {
+	if k == nil {
+		return pci.Gen1
+	}
+	return cmp.Or(l.link(k).Speed, k.Max.Speed, pci.Gen1)
 }
 
 // slowest gives the least bandwidth along a path, 0 if a hop is not known.
@@ -240,12 +296,12 @@ func (l look) capped(k *topo.Link) string {
 
 // aspm says whether L1 is enabled at both ends of a link.
 func (l look) aspm(k *topo.Link) (on probes.Value[bool], why string) {
-	c, why := l.config(k.Lower)
-	if c != nil && c.PCIe != nil && c.PCIe.HasLink {
-		on = probes.Some(c.PCIe.ASPML1)
+	e, why := l.express(k.Lower)
+	if e != nil && e.HasLink {
+		on = probes.Some(e.ASPML1)
 		if k.Upper != nil {
-			if u, _ := l.config(k.Upper); u != nil && u.PCIe != nil && u.PCIe.HasLink {
-				on.V = on.V && u.PCIe.ASPML1
+			if u, _ := l.express(k.Upper); u != nil && u.HasLink {
+				on.V = on.V && u.ASPML1
 			}
 		}
 		return on, ""

@@ -70,11 +70,11 @@ func evalPayload(f *function, e *functionEnv) verdict {
 	if own == nil {
 		return f.noConfig()
 	}
-	smallest, largest, hops, unseen := payloads(f, e)
-	if smallest != largest {
-		return collectors.Verdictf(collectors.Warn, "maximum payload differs along the path: %s", strings.Join(hops, ", ")).
+	if f.payload.smallest != f.payload.largest {
+		hops := payloadHops(f, e)
+		return collectors.Verdictf(collectors.Warn, "maximum payload differs along the path: %s", hops).
 			Remedyf("a reboot lets the firmware agree on one; a hot-added device gets the path's with pci=pcie_bus_safe on the kernel command line").
-			With("DEVCTL maximum payload", strings.Join(hops, ", "))
+			With("DEVCTL maximum payload", hops)
 	}
 	var slow []string
 	if gbps := topo.PortsGbps(f.Function); f.kind == pci.NIC && gbps >= e.Threshold("fast") {
@@ -89,27 +89,22 @@ func evalPayload(f *function, e *functionEnv) verdict {
 	case len(slow) > 0:
 		return collectors.Verdictf(collectors.Info, "%s on %s", strings.Join(slow, " and "), named(f.Function)).
 			Remedyf("firmware setup, or the vendor's tool: mlxconfig PCI_WR_ORDERING, setpci for the read request")
-	case unseen != "":
-		return collectors.Verdictf(collectors.Unknown, "%s", unseen)
+	case f.payload.unseen != "":
+		return collectors.Verdictf(collectors.Unknown, "%s", f.payload.unseen)
 	}
 	return collectors.Verdictf(collectors.OK, "maximum payload is %d bytes along the path", own.MaxPayload)
 }
 
-// payloads collects the maximum payload of each function up to the root port.
-func payloads(f *function, e *functionEnv) (smallest, largest int, hops []string, unseen string) {
-	smallest, largest = f.config().MaxPayload, f.config().MaxPayload
-	hops = []string{fmt.Sprintf("%s %d", f.Address, smallest)}
+// payloadHops writes the maximum payload of each function up to the root port.
+func payloadHops(f *function, e *functionEnv) string {
 	l := lookAt(e.View, collectors.Readings[Reading](e.View, "pcie"))
-	for _, bridge := range topo.Bridges(f.Function) {
-		c, why := l.config(bridge)
-		if c == nil || c.PCIe == nil {
-			unseen = why
-			continue
+	var hops []string
+	for at := f.Function; at != nil; at = at.Parent {
+		if x, _ := l.express(at); x != nil {
+			hops = append(hops, fmt.Sprintf("%s %d", at.Address, x.MaxPayload))
 		}
-		smallest, largest = min(smallest, c.PCIe.MaxPayload), max(largest, c.PCIe.MaxPayload)
-		hops = append(hops, fmt.Sprintf("%s %d", bridge.Address, c.PCIe.MaxPayload))
 	}
-	return smallest, largest, hops, unseen
+	return strings.Join(hops, ", ")
 }
 
 // noConfig says why settings in configuration space are not known.

@@ -56,16 +56,21 @@ func difference(old, now *snapshot) delta {
 		d.written = slices.Sorted(maps.Keys(now.entries))
 		return d
 	}
-	again := remade(old, now)
+	again, left := remade(old, now), directories(now)
 	var gone []string
 	for name, was := range old.entries {
 		is, ok := now.entries[name]
 		// A file that is written where a link is would go to the link's target.
 		if !ok || was.target != "" && is.target == "" {
-			gone = append(gone, name)
+			gone = append(gone, topmost(name, left))
 		}
 	}
-	d.removed = minimal(append(topmost(gone, now), again...))
+	for dir := range old.dirs {
+		if !left[dir] {
+			gone = append(gone, topmost(dir, left))
+		}
+	}
+	d.removed = minimal(append(gone, again...))
 	for name, is := range now.entries {
 		was, ok := old.entries[name]
 		if !ok || !was.equal(is) || covered(d.removed, name) {
@@ -88,27 +93,31 @@ func remade(old, now *snapshot) []string {
 	return list
 }
 
-// topmost replaces each name that is gone by the uppermost directory of which
-// nothing is left.
-func topmost(gone []string, now *snapshot) []string {
-	if len(gone) == 0 {
-		return nil
-	}
-	left := map[string]bool{}
-	for name := range now.entries {
-		for dir := path.Dir(name); dir != "." && !left[dir]; dir = path.Dir(dir) {
-			left[dir] = true
+// directories are those that there are: of which there are entries, and which
+// were seen, though empty.
+func directories(s *snapshot) map[string]bool {
+	all := map[string]bool{}
+	add := func(dir string) {
+		for ; dir != "." && !all[dir]; dir = path.Dir(dir) {
+			all[dir] = true
 		}
 	}
-	list := make([]string, 0, len(gone))
-	for _, name := range gone {
-		top := name
-		for dir := path.Dir(name); dir != "." && !left[dir]; dir = path.Dir(dir) {
-			top = dir
-		}
-		list = append(list, top)
+	for name := range s.entries {
+		add(path.Dir(name))
 	}
-	return list
+	for dir := range s.dirs {
+		add(dir)
+	}
+	return all
+}
+
+// topmost gives for a name that is gone the uppermost directory that went with it.
+func topmost(name string, left map[string]bool) string {
+	top := name
+	for dir := path.Dir(name); dir != "." && !left[dir]; dir = path.Dir(dir) {
+		top = dir
+	}
+	return top
 }
 
 // minimal sorts names and drops what lies below others of them.

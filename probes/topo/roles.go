@@ -97,44 +97,71 @@ func uplinkBond(f *probes.Function) bool {
 // slow says whether a NIC is known to have ports of at most 25 Gb/s: by its
 // own rate or, while it is down, by that of its equals that are up.
 func (t *Tree) slow(f *probes.Function) bool {
-	if gbps := PortsGbps(f); gbps > 0 {
-		return gbps <= slowGbps
+	if r := RatesOf(f); r.Fastest > 0 {
+		return r.Fastest <= slowGbps
 	}
 	known := false
 	for _, s := range t.NICs {
 		if s.Vendor != f.Vendor || s.Device != f.Device {
 			continue
 		}
-		gbps := PortsGbps(s)
-		if gbps > slowGbps {
+		r := RatesOf(s)
+		if r.Fastest > slowGbps {
 			return false
 		}
-		known = known || gbps > 0
+		known = known || r.Fastest > 0
 	}
 	return known
 }
 
-// PortsGbps sums the rates of a function's active ports: of its interfaces
-// with carrier, or of its RDMA ports where no interface tells a speed.
-func PortsGbps(f *probes.Function) float64 {
-	ethernet, rdma := 0.0, 0.0
+// Rates are those of a function's active ports, in Gb/s.
+type Rates struct {
+	Sum, Fastest float64
+	Unknown      bool // there is an active port whose rate nobody tells
+}
+
+func (r *Rates) add(gbps float64, ok bool) {
+	r.Sum, r.Fastest = r.Sum+gbps, max(r.Fastest, gbps)
+	r.Unknown = r.Unknown || !ok
+}
+
+// infiniBand is the type (ARPHRD) of interfaces over InfiniBand.
+const infiniBand = 32
+
+// RatesOf gives the rates of a function's active ports: of its interfaces with
+// carrier, or of its RDMA ports where no interface tells a speed. Interfaces
+// over InfiniBand that share a port (one for each partition) count once.
+func RatesOf(f *probes.Function) Rates {
+	var ethernet, rdma Rates
+	seen := uint64(0)
 	for _, n := range f.Netdevs {
-		if n.Port && n.Carrier.OK && n.Carrier.V && n.SpeedMbps.OK {
-			ethernet += float64(n.SpeedMbps.V) / 1000
+		if !n.Port || !n.Carrier.V {
+			continue
 		}
+		if n.Type == infiniBand {
+			bit := uint64(1) << (n.DevPort & 63)
+			if seen&bit != 0 {
+				continue
+			}
+			seen |= bit
+		}
+		ethernet.add(float64(n.SpeedMbps.V)/1000, n.SpeedMbps.OK)
 	}
 	for _, d := range f.RDMA {
 		for _, p := range d.Ports {
-			if d.Port && p.State == "ACTIVE" && p.RateGbps.OK {
-				rdma += p.RateGbps.V
+			if d.Port && p.State == "ACTIVE" {
+				rdma.add(p.RateGbps.V, p.RateGbps.OK)
 			}
 		}
 	}
-	if ethernet > 0 {
+	if ethernet.Sum > 0 || rdma.Sum == 0 && ethernet.Unknown {
 		return ethernet
 	}
 	return rdma
 }
+
+// PortsGbps sums the rates of a function's active ports.
+func PortsGbps(f *probes.Function) float64 { return RatesOf(f).Sum }
 
 // Sisters says which functions are compared with f: those of the same vendor,
 // device and role.

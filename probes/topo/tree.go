@@ -166,9 +166,10 @@ func (t *Tree) endsLink(f *probes.Function) bool {
 
 // inner finds links inside a card: its switch and the device below it are the
 // same maker's, as on Intel Arc, Radeon and BlueField cards and in Intel's
-// chipsets. A switch of another maker joins cards, and its links are slots.
+// chipsets. A switch of another maker joins cards, and its links are slots; so
+// is the link between two switches, which are often one maker's.
 func inner(l *Link) bool {
-	return l.Upper != nil && UpstreamPort(l.Upper.Parent) &&
+	return l.Upper != nil && l.Lower.Kind != pci.Bridge && UpstreamPort(l.Upper.Parent) &&
 		l.Upper.Vendor == l.Lower.Vendor && l.Upper.Parent.Vendor == l.Lower.Vendor
 }
 

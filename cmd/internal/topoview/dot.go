@@ -106,7 +106,7 @@ func (d *drawing) draw(f *probes.Function) {
 
 func (d *drawing) caption(f *probes.Function) []string {
 	rdma, netdevs := topo.Names(f)
-	names := strings.Join(append(rdma, netdevs...), " ")
+	names := strings.Join(slices.Concat(rdma, netdevs), " ")
 	if g := d.snapshot.Find(f.Address); g != nil {
 		names = g.Name
 	}

@@ -182,9 +182,6 @@ func render(t *testing.T, dot string) string {
 func checkDOT(t *testing.T, m *Machine) {
 	t.Helper()
 	for _, all := range []bool{false, true} {
-		if all && len(m.inventory.Functions) > 200 {
-			continue // minutes of Graphviz for no new kind of line
-		}
 		svg := render(t, written(t, func(w io.Writer) error { return m.WriteDOT(w, all) }))
 		for _, f := range slices.Concat(m.gpus, m.nics, m.switches) {
 			if !strings.Contains(svg, f.Address) {

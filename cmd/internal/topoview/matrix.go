@@ -241,7 +241,7 @@ func (m *Machine) legend(c *canvas, nics []*probes.Function) {
 	entries := make([]string, len(nics))
 	for i, f := range nics {
 		rdma, netdevs := topo.Names(f)
-		names := narrow(strings.Join(append(rdma, netdevs...), " "))
+		names := narrow(strings.Join(slices.Concat(rdma, netdevs), " "))
 		entries[i] = fmt.Sprintf("%-6s %s  %s", m.labels[f]+":", f.Address, names)
 	}
 	half := len(entries)

@@ -58,7 +58,7 @@ func TestAffinity(t *testing.T) {
 // 0c42:a103:009c:0fae is 0xae0f9c0003a1420c in its files.
 func TestGUID(t *testing.T) {
 	for guid, want := range map[string]string{
-		"0c42:a103:009c:0fae": "0xae0f9c0003a1420c", "0c42:a103:00b0:f70c": "0xcf7b00003a1420c",
+		"0c42:a103:009c:0fae": "0xae0f9c0003a1420c", "0c42:a103:000b:f70c": "0xcf70b0003a1420c",
 		"": "", "0000:0000:0000:0000": "", "x": "", strings.Repeat("ffff:", 5): "",
 	} {
 		if got := ncclGUID(guid); got != want {

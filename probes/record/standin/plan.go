@@ -25,6 +25,10 @@ func (s *Set) plan(b []byte) []byte {
 
 func (s *Set) planNode(n *yaml.Node, key string) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	n.Anchor = s.Path(n.Anchor)
+	if !strings.HasPrefix(n.Tag, "!!") {
+		n.Tag = s.Path(n.Tag)
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -33,7 +37,7 @@ func (s *Set) planNode(n *yaml.Node, key string) {
 			s.planNode(n.Content[i+1], k.Value)
 		}
 		return
-	case yaml.ScalarNode:
+	case yaml.ScalarNode, yaml.AliasNode:
 	default:
 		for _, c := range n.Content {
 			s.planNode(c, key)
@@ -46,8 +50,10 @@ func (s *Set) planNode(n *yaml.Node, key string) {
 	case "reason":
 		n.Value = "withheld"
 	default:
-		if n.Tag == "!!str" {
-			n.Value = string(s.plain([]byte(n.Value)))
+		switch n.Tag {
+		case "!!int", "!!float", "!!bool", "!!null", "!!timestamp":
+		default:
+			n.Value = s.Path(n.Value)
 		}
 	}
 }
