@@ -49,9 +49,6 @@ type Engine struct {
 	config   atomic.Pointer[config.Config]
 	load     atomic.Uint64
 	state    atomic.Pointer[State]
-	ready    chan struct{}
-	readyOne sync.Once
-
 	changed  chan struct{} // the inventory is new
 	lastStep time.Duration
 	tree     *topo.Tree // of the newest inventory and plan
@@ -91,7 +88,7 @@ func NewEngine(o Options) *Engine {
 	if o.Budget == (Budget{}) {
 		o.Budget = DefaultBudget()
 	}
-	e := &Engine{options: o, clock: &clock{time.Now()}, ready: make(chan struct{}), changed: make(chan struct{}, 1), memory: map[string]*remembered{}, problems: map[string]bool{}}
+	e := &Engine{options: o, clock: &clock{time.Now()}, changed: make(chan struct{}, 1), memory: map[string]*remembered{}, problems: map[string]bool{}}
 	e.epoch = e.clock.start
 	if o.Host.Recorded() {
 		e.epoch = time.Time{}
@@ -140,9 +137,6 @@ func (e *Engine) poke() {
 // State gives the newest judgement, or nil before the first.
 func (e *Engine) State() *State { return e.state.Load() }
 
-// Ready is closed when the first judgement is there.
-func (e *Engine) Ready() <-chan struct{} { return e.ready }
-
 // wants says whether the options let a check be judged.
 func (e *Engine) wants(check string) bool {
 	match := func(glob string) bool { ok, _ := path.Match(glob, check); return ok }
@@ -154,8 +148,8 @@ func (e *Engine) wants(check string) bool {
 
 // Run reads and judges a live host until ctx is done.
 func (e *Engine) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	wg.Go(func() { e.options.Host.Watch(ctx, e.poke) })
+	watch := make(chan struct{})
+	go func() { e.options.Host.Watch(ctx, e.poke); close(watch) }()
 	var attempts sync.WaitGroup
 	e.reconcile(ctx, &attempts)
 	e.awaitFirst(ctx, &attempts)
@@ -170,10 +164,20 @@ func (e *Engine) Run(ctx context.Context) {
 			e.reconcile(ctx, nil)
 		}
 	}
+	e.stop(watch)
+}
+
+// stop ends what Run began. What hangs in a driver is left behind.
+func (e *Engine) stop(watch <-chan struct{}) {
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
 	for _, r := range e.runners {
 		r.stop(stopPatience)
 	}
-	wg.Wait()
+	select {
+	case <-watch:
+	case <-patience.C:
+	}
 }
 
 // judgePeriod is a second, or less where a short window has to hold samples.
@@ -263,7 +267,6 @@ func (e *Engine) judge(at time.Duration, live bool) {
 	e.balance(s.stats)
 	e.logProblems(s.stats)
 	e.state.Store(s)
-	e.readyOne.Do(func() { close(e.ready) })
 }
 
 // balance tells the units how far all of them together are over the budget.

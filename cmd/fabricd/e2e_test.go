@@ -258,7 +258,9 @@ func TestPrometheus(t *testing.T) {
 	}
 	defer func() { cancel(); cmd.Wait() }()
 	query := func(expr string) int {
-		var r struct{ Data struct{ Result []json.RawMessage } }
+		var r struct {
+			Data struct{ Result []json.RawMessage }
+		}
 		resp, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(expr))
 		if err != nil {
 			return 0

@@ -48,6 +48,15 @@ func TestRecordAgain(t *testing.T) {
 	if err != nil || len(hosts) == 0 {
 		t.Fatal(hosts, err)
 	}
+	cases, err := filepath.Glob("../../collectors/testdata/hosts/cases/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range cases { // films, in which things change, go and come back
+		if b, err := os.ReadFile(name); err != nil || bytes.Contains(b, []byte("\n-- at/")) {
+			hosts = append(hosts, name)
+		}
+	}
 	for _, host := range hosts {
 		t.Run(filepath.Base(host), func(t *testing.T) {
 			dir := t.TempDir()
@@ -138,7 +147,7 @@ func TestRecordMistakes(t *testing.T) {
 		{[]string{"-o", fresh, "--for", "soon", "--every", "2s"}, "soon"},
 		{[]string{"-o", fresh, "--host", host, "--for", "60s", "--every", "10s"}, "own marks"},
 		{[]string{"-o", fresh, "--host", there}, "not a recording"},
-		{[]string{"-o", fresh, "--device-exclude", "["}, "--device-exclude"},
+		{[]string{"-o", fresh, "--device-exclude", "["}, "is not a glob"},
 	}
 	for _, test := range tests {
 		code, out, errs := fabricd(append([]string{"record"}, test.args...)...)

@@ -44,7 +44,7 @@ func newMetrics(e *collectors.Engine, all, rest prometheus.Gatherer, errors prom
 }
 
 func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	kind := format.FormatType()
 	if r.URL.RawQuery != "" || kind != expfmt.TypeTextPlain && kind != expfmt.TypeOpenMetrics {
 		m.library.ServeHTTP(w, r)
