@@ -4,10 +4,13 @@ package probes
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/fabricd/fabricd/probes/pci"
 )
@@ -17,26 +20,57 @@ const pciDevices = "sys/bus/pci/devices"
 // functions lists the PCI functions. What is fixed for the life of a device's
 // directory is taken over from the old inventory.
 func (h *Host) functions(inv, old *Inventory) {
-	bus, err := h.Dir(pciDevices)
-	if err != nil {
+	names, bus, err := h.listBus()
+	if err != nil && !isGone(err) && old != nil {
+		for _, f := range old.Functions { // not seen is not gone
+			inv.add(f.again())
+		}
+		return
+	}
+	if bus == nil {
 		return
 	}
 	defer bus.Close()
-	names, err := bus.List()
-	if err != nil && len(names) == 0 {
-		return
-	}
 	for _, name := range names {
 		addr, err := pci.ParseAddress(name)
-		if err != nil || h.excluded(name) {
+		if err != nil || h.Excluded(name) {
 			continue
 		}
 		if f := h.function(bus, name, addr, old); f != nil {
-			inv.Functions = append(inv.Functions, f)
-			inv.byAddress[f.Address] = f
+			inv.add(f)
 		}
 	}
 	slices.SortFunc(inv.Functions, func(a, b *Function) int { return a.Addr.Compare(b.Addr) })
+}
+
+func (inv *Inventory) add(f *Function) {
+	inv.Functions = append(inv.Functions, f)
+	inv.byAddress[f.Address] = f
+}
+
+func (h *Host) listBus() (names []string, bus *Dir, err error) {
+	if bus, err = h.Dir(pciDevices); err != nil {
+		return nil, nil, err
+	}
+	if names, err = bus.List(); err != nil {
+		bus.Close()
+		return nil, nil, err
+	}
+	return names, bus, nil
+}
+
+// isGone says whether an error means that a device is not there, and not that it
+// could not be looked at.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
+}
+
+// again is the function as it was, for an inventory in which it could not be
+// looked at; what it joins with is found anew.
+func (f *Function) again() *Function {
+	c := *f
+	c.Parent, c.Netdevs, c.RDMA, c.RDMANames, c.NetdevNames = nil, nil, nil, nil, nil
+	return &c
 }
 
 // function reads one function; nil if it went meanwhile.
@@ -45,16 +79,20 @@ func (h *Host) function(bus *Dir, name string, addr pci.Address, old *Inventory)
 	if target, err := bus.Readlink(name); err == nil {
 		f.Path = path.Join(pciDevices, target)
 	}
+	was := old.Function(name)
 	dir, err := h.Dir(f.Path)
-	if err != nil {
-		return nil
+	if err == nil {
+		defer dir.Close()
+		f.identity, err = dir.d.identity()
 	}
-	defer dir.Close()
-	if f.identity, err = dir.d.identity(); err != nil {
+	if err != nil {
+		if was != nil && !isGone(err) {
+			return was.again()
+		}
 		return nil
 	}
 	f.place()
-	if was := old.Function(name); was != nil && !h.Recorded() && was.Path == f.Path && was.identity == f.identity {
+	if was != nil && !h.Recorded() && was.Path == f.Path && was.identity == f.identity && was.complete() {
 		f.takeOver(was)
 	} else {
 		f.readFixed(dir)
@@ -68,11 +106,21 @@ func (h *Host) function(bus *Dir, name string, addr pci.Address, old *Inventory)
 func (f *Function) place() {
 	for part := range strings.SplitSeq(path.Dir(f.Path), "/") {
 		if rest, ok := strings.CutPrefix(part, "pci"); ok && strings.Count(rest, ":") == 1 {
-			f.Root, f.ParentAddress = part, ""
+			f.Root, f.Above = part, nil
 		} else if _, err := pci.ParseAddress(part); err == nil {
-			f.ParentAddress = part
+			f.Above = append(f.Above, part)
 		}
 	}
+	slices.Reverse(f.Above)
+	if len(f.Above) > 0 {
+		f.ParentAddress = f.Above[0]
+	}
+}
+
+// complete says whether everything fixed could be read: what could not is
+// asked again.
+func (f *Function) complete() bool {
+	return f.Class != 0 && (!f.HasLink || f.Max.Speed > 0 && f.Max.Width > 0)
 }
 
 func (f *Function) takeOver(was *Function) {

@@ -35,6 +35,7 @@ type Host struct {
 	film     *film     // of a recording
 	manifest *Manifest // of a recording that has one
 
+	exclude    atomic.Pointer[[]string] // globs
 	inventory  atomic.Pointer[Inventory]
 	refreshing sync.Mutex // one refresh at a time
 	events     atomic.Uint64
@@ -50,7 +51,11 @@ type Host struct {
 	}
 }
 
-func newHost(t tree, o Options) *Host { return &Host{tree: t, options: o} }
+func newHost(t tree, o Options) *Host {
+	h := &Host{tree: t, options: o}
+	h.exclude.Store(&o.Exclude)
+	return h
+}
 
 // Live opens the machine whose root is mounted at root, normally "/".
 func Live(root string, o Options) (*Host, error) {
@@ -69,10 +74,9 @@ func Live(root string, o Options) (*Host, error) {
 // Recorded says whether the host is a recording.
 func (h *Host) Recorded() bool { return h.tree.recorded() }
 
-// excluded says whether the operator forbade to open a PCI function. The
-// caller holds refreshing.
-func (h *Host) excluded(address string) bool {
-	for _, glob := range h.options.Exclude {
+// Excluded says whether the operator forbade to open a PCI function.
+func (h *Host) Excluded(address string) bool {
+	for _, glob := range *h.exclude.Load() {
 		if ok, _ := path.Match(glob, address); ok {
 			return true
 		}
@@ -82,11 +86,7 @@ func (h *Host) excluded(address string) bool {
 
 // SetExclude replaces the globs of functions that are never opened, from the
 // next Refresh on.
-func (h *Host) SetExclude(globs []string) {
-	h.refreshing.Lock()
-	defer h.refreshing.Unlock()
-	h.options.Exclude = globs
-}
+func (h *Host) SetExclude(globs []string) { h.exclude.Store(&globs) }
 
 // CheckGlob says what is wrong with a glob over PCI addresses.
 func CheckGlob(glob string) error {

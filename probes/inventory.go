@@ -44,6 +44,9 @@ type Function struct {
 	Root          string // host bridge above it: pci0000:17
 	Parent        *Function
 	ParentAddress string // also where the parent is excluded
+	// Above lists the bridges above it by address, the nearest first, also
+	// those that are excluded. It is empty for what sits on a root bus.
+	Above []string
 
 	Vendor, Device, SubVendor, SubDevice uint16
 	Class                                uint32
@@ -184,7 +187,9 @@ func (h *Host) Refresh() *Inventory {
 // join links functions with their parents and collects the names of their ports.
 func join(inv *Inventory) {
 	for _, f := range inv.Functions {
-		f.Parent = inv.byAddress[f.ParentAddress]
+		if p := inv.byAddress[f.ParentAddress]; p != nil && strings.HasPrefix(f.Path, p.Path+"/") {
+			f.Parent = p // a parent's directory holds its children's: no circles
+		}
 		for _, d := range f.RDMA {
 			if d.Port {
 				f.RDMANames = append(f.RDMANames, d.Name)
@@ -199,16 +204,25 @@ func join(inv *Inventory) {
 }
 
 // functionOf finds the PCI function that a device directory belongs to, and
-// whether the directory is the function's own (or its virtio device's).
+// whether the directory is the function's own (or its virtio device's). The
+// nearest address counts: what an excluded function has is nobody's.
 func (inv *Inventory) functionOf(dir string) (f *Function, own bool) {
+	address, rest := nearestAddress(dir)
+	if f = inv.byAddress[address]; f == nil {
+		return nil, false
+	}
+	return f, len(rest) == 0 || len(rest) == 1 && strings.HasPrefix(rest[0], "virtio")
+}
+
+// nearestAddress finds the last PCI address in a path, and what follows it.
+func nearestAddress(dir string) (address string, rest []string) {
 	parts := strings.Split(dir, "/")
 	for i := len(parts) - 1; i >= 0; i-- {
-		if f = inv.byAddress[parts[i]]; f != nil {
-			rest := parts[i+1:]
-			return f, len(rest) == 0 || len(rest) == 1 && strings.HasPrefix(rest[0], "virtio")
+		if _, err := pci.ParseAddress(parts[i]); err == nil {
+			return parts[i], parts[i+1:]
 		}
 	}
-	return nil, false
+	return "", nil
 }
 
 // vanished finds out what is gone since old, and whether that was orderly.
@@ -217,12 +231,12 @@ func (h *Host) vanished(inv, old *Inventory) {
 		return
 	}
 	for _, v := range old.Vanished {
-		if inv.byAddress[v.Function.Address] == nil {
+		if inv.byAddress[v.Function.Address] == nil && !h.Excluded(v.Function.Address) {
 			inv.Vanished = append(inv.Vanished, v)
 		}
 	}
 	for _, f := range old.Functions {
-		if inv.byAddress[f.Address] != nil || h.excluded(f.Address) {
+		if inv.byAddress[f.Address] != nil || h.Excluded(f.Address) {
 			continue
 		}
 		v := Vanished{Function: f}

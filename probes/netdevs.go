@@ -23,6 +23,9 @@ func (h *Host) device(class, name string) (own, device string) {
 		}
 		dir.Close()
 	}
+	if address, _ := nearestAddress(own); h.Excluded(address) {
+		return own, ""
+	}
 	dir, err := h.Dir(own)
 	if err != nil {
 		return own, ""
@@ -100,8 +103,11 @@ func (h *Host) rdma(inv *Inventory) {
 	for _, name := range names {
 		own, device := h.device(classRDMA, name)
 		f, direct := inv.functionOf(device)
+		if f == nil {
+			continue
+		}
 		dir, err := h.Dir(own)
-		if f == nil || err != nil {
+		if err != nil {
 			continue
 		}
 		d := &RDMADevice{

@@ -4,9 +4,6 @@ package probes
 
 import "strings"
 
-// Excluded says whether the operator forbade to open a PCI function.
-func (h *Host) Excluded(address string) bool { return h.excluded(address) }
-
 // Identity changes when the directory is removed and made again.
 func (d *Dir) Identity() (uint64, error) { return d.d.identity() }
 

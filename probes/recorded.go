@@ -21,6 +21,8 @@ type node struct {
 	errno    syscall.Errno // reading fails with it
 	gone     bool
 	serial   uint64
+	parent   *node // nil of the root
+	base     string
 }
 
 func (n *node) isDir() bool { return n.children != nil }
@@ -46,7 +48,6 @@ const maxLinks = 40
 func (t *recordedTree) walk(name string, follow, make bool) (dir *node, base string, n *node, err error) {
 	rest := strings.Split(clean(name), "/")
 	at := []*node{t.root}
-	names := []string{}
 	links := 0
 	for len(rest) > 0 {
 		part := rest[0]
@@ -60,7 +61,7 @@ func (t *recordedTree) walk(name string, follow, make bool) (dir *node, base str
 			if len(at) == 1 {
 				return nil, "", nil, fmt.Errorf("%s: %w", name, errLeadsOut)
 			}
-			at, names = at[:len(at)-1], names[:len(names)-1]
+			at = at[:len(at)-1]
 			n, base = at[len(at)-1], "."
 			continue
 		}
@@ -83,21 +84,29 @@ func (t *recordedTree) walk(name string, follow, make bool) (dir *node, base str
 			}
 			target := strings.Split(n.target, "/")
 			if strings.HasPrefix(n.target, "/") {
-				at, names = at[:1], names[:0]
+				at = at[:1]
 			}
 			rest = append(target, rest...)
 			continue
 		}
-		at, names = append(at, n), append(names, part)
+		at = append(at, n)
 	}
 	return dir, base, n, nil
 }
 
 func (t *recordedTree) put(dir *node, name string, n *node) *node {
 	t.serial++
-	n.serial = t.serial
+	n.serial, n.parent, n.base = t.serial, dir, name
 	dir.children[name] = n
 	return n
+}
+
+// path gives the name by which a node is found without any link.
+func (n *node) path() string {
+	if n.parent == nil {
+		return "."
+	}
+	return path.Join(n.parent.path(), n.base)
 }
 
 // lookup finds an existing node. Callers hold the lock.
@@ -169,13 +178,12 @@ func (t *recordedTree) dir(name string) (directory, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return &recordedDir{t, n, clean(name)}, nil
+	return &recordedDir{t, n}, nil
 }
 
 type recordedDir struct {
-	t    *recordedTree
-	n    *node
-	name string
+	t *recordedTree
+	n *node
 }
 
 // find goes down from the directory itself; only a link on the way needs a
@@ -196,7 +204,7 @@ func (d *recordedDir) find(name string, follow bool) (*node, error) {
 		case n == nil:
 			return nil, fs.ErrNotExist
 		case n.target != "" && (follow || rest != ""):
-			return d.t.lookup(path.Join(d.name, name), follow)
+			return d.t.lookup(path.Join(d.n.path(), name), follow)
 		}
 	}
 	return n, nil

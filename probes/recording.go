@@ -47,6 +47,14 @@ type change struct {
 	origin string // the entry's name in the archive, for messages
 }
 
+// depth orders links: those nearer to the root lead the way to the others.
+func (c change) depth() int {
+	if c.kind != changeLink {
+		return 0
+	}
+	return strings.Count(c.name, "/")
+}
+
 type changeKind uint8
 
 const (
@@ -135,7 +143,7 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 	f.changes[0] = append(f.changes[0], change{kind: changeRemove})
 	for at, list := range f.changes {
 		f.marks = append(f.marks, at)
-		slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.kind, b.kind) })
+		slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.depth(), b.depth())) })
 	}
 	slices.Sort(f.marks)
 	return f, manifest, nil
@@ -217,7 +225,7 @@ func decodeHex(b []byte) ([]byte, error) {
 // errnoOf finds an error number by its name.
 func errnoOf(name string) (syscall.Errno, error) {
 	for e := syscall.Errno(1); e < 134; e++ {
-		if unix.ErrnoName(e) == name {
+		if name != "" && unix.ErrnoName(e) == name {
 			return e, nil
 		}
 	}
@@ -272,8 +280,12 @@ func (h *Host) Marks() []time.Duration {
 	return slices.Clone(h.film.marks)
 }
 
-// Seek moves a recording forward to its mark i.
+// Seek moves a recording forward to its mark i, at most to the last.
 func (h *Host) Seek(i int) error {
+	if h.film == nil {
+		return nil
+	}
+	i = min(i, len(h.film.marks)-1)
 	for next := h.film.at + 1; next <= i; next++ {
 		if err := h.apply(next); err != nil {
 			return err

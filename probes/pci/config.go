@@ -109,7 +109,7 @@ func ParseConfig(b []byte) (Config, error) {
 	if len(b) < 64 {
 		return Config{}, ErrShortConfig
 	}
-	if binary.LittleEndian.Uint32(b) == 0xffffffff {
+	if allOnes(b[:64]) {
 		return Config{}, ErrAllOnes
 	}
 	c := Config{Visible: len(b)}
@@ -127,6 +127,17 @@ func ParseConfig(b []byte) (Config, error) {
 		}
 	})
 	return c, nil
+}
+
+// allOnes looks at the whole header: a virtual function's ids alone are all
+// ones by specification.
+func allOnes(header []byte) bool {
+	for _, b := range header {
+		if b != 0xff {
+			return false
+		}
+	}
+	return true
 }
 
 // ExtendedVisible says whether the reader could see extended configuration
@@ -189,6 +200,8 @@ func parseExpress(b []byte) *Express {
 	e.Current = Link{SpeedOf(int(status & 15)), int(status >> 4 & 63)}
 	e.DataLinkReporting = capability&(1<<20) != 0
 	e.DataLinkActive = status&(1<<13) != 0
-	e.TargetSpeed = SpeedOf(int(word(0x30) & 15))
+	if version := b[2] & 15; version >= 2 { // version 1 ends before LNKCTL2
+		e.TargetSpeed = SpeedOf(int(word(0x30) & 15))
+	}
 	return e
 }

@@ -49,7 +49,7 @@ func (t *Tree) Distance(a, b *probes.Function) (d Distance, why string) {
 }
 
 func (t *Tree) distance(a, b *probes.Function) (d Distance, why string) {
-	if common := Common(a, b); common != nil || a.Addr.Slot() == b.Addr.Slot() && a.ParentAddress == b.ParentAddress && a.ParentAddress != "" {
+	if sharesBridge(a, b) {
 		if nearestSwitch(a) == nearestSwitch(b) {
 			return PIX, ""
 		}
@@ -78,9 +78,9 @@ func (t *Tree) distance(a, b *probes.Function) (d Distance, why string) {
 	return SYS, ""
 }
 
-// numaDisabled says whether the kernel shows one node for several sockets.
+// numaDisabled says whether the kernel shows one node, or none, for several sockets.
 func (t *Tree) numaDisabled() bool {
-	return t.Inventory.Facts.Sockets > 1 && len(t.Inventory.Nodes) == 1
+	return t.Inventory.Facts.Sockets > 1 && len(t.Inventory.Nodes) <= 1
 }
 
 // Common gives the nearest bridge above both functions, or nil.
@@ -94,13 +94,21 @@ func Common(a, b *probes.Function) *probes.Function {
 	return nil
 }
 
-// nearestSwitch gives the switch that f hangs below by its upstream port, or
-// the bridge itself where there is no switch.
-func nearestSwitch(f *probes.Function) *probes.Function {
-	if f.Parent != nil && UpstreamPort(f.Parent.Parent) {
-		return f.Parent.Parent
+// sharesBridge says whether a bridge is above both functions, visible or not.
+func sharesBridge(a, b *probes.Function) bool {
+	return slices.ContainsFunc(a.Above, func(address string) bool { return slices.Contains(b.Above, address) })
+}
+
+// nearestSwitch gives the switch that f hangs below, by its upstream port's
+// address, or the bridge itself where there is no switch.
+func nearestSwitch(f *probes.Function) string {
+	switch {
+	case len(f.Above) >= 3 && belowPort(f):
+		return f.Above[1]
+	case len(f.Above) > 0:
+		return f.Above[0]
 	}
-	return f.Parent
+	return ""
 }
 
 // Between lists the bridges that peer-to-peer traffic passes from a to b below
@@ -131,8 +139,9 @@ type Best struct {
 }
 
 // Best finds the candidates (see Candidates) nearest to a GPU. A distance
-// that cannot be told for some of them makes the best one unknown, unless
-// another is below the same switch.
+// that cannot be told for some of them makes the best one unknown, unless they
+// cannot be nearer than another: on bare metal the node alone is what is not
+// told, and what shares a node at most is at NODE.
 func (t *Tree) Best(gpu *probes.Function) Best {
 	best := Best{GPU: gpu}
 	unknown := ""
@@ -147,7 +156,11 @@ func (t *Tree) Best(gpu *probes.Function) Best {
 			best.NICs = append(best.NICs, nic)
 		}
 	}
-	if unknown != "" && (best.Distance == Unknown || best.Distance > PHB) {
+	near := NODE
+	if t.Inventory.Facts.Guest {
+		near = PHB
+	}
+	if unknown != "" && (best.Distance == Unknown || best.Distance > near) {
 		best.Distance, best.NICs, best.Why = Unknown, nil, unknown
 	}
 	return best

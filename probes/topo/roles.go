@@ -31,6 +31,16 @@ func (t *Tree) Role(f *probes.Function) Role { return t.roles[f] }
 // to be slow, and those that the plan names.
 func (t *Tree) Candidates() []*probes.Function { return t.candidates }
 
+// MayPeer says whether a GPU may want to talk to a NIC directly: a candidate,
+// an InfiniBand controller, or one whose ports are fast.
+func (t *Tree) MayPeer(f *probes.Function) bool {
+	if slices.Contains(t.candidates, f) {
+		return true
+	}
+	role := t.roles[f]
+	return (role == "" || role == Compute) && (f.Class>>8 == 0x0207 || PortsGbps(f) > slowGbps)
+}
+
 func allNames(f *probes.Function) []string {
 	rdma, netdevs := Names(f)
 	return slices.Concat([]string{f.Address}, netdevs, rdma)
@@ -178,42 +188,45 @@ type Card struct {
 // CardOf gives the card of a NIC, or nil.
 func (t *Tree) CardOf(f *probes.Function) *Card { return t.cardOf[f] }
 
+// findCards joins functions that share a slot or an identity, also by way of
+// others.
 func (t *Tree) findCards() {
-	bySlot, byGUID := map[string]*Card{}, map[string]*Card{}
+	leader := map[string]string{} // of a slot or identity; of a leader: itself
+	find := func(key string) string {
+		for leader[key] != "" && leader[key] != key {
+			key = leader[key]
+		}
+		leader[key] = key
+		return key
+	}
 	for _, f := range t.NICs {
-		slot := f.ParentAddress + " " + f.Addr.Slot()
-		card := bySlot[slot]
-		for _, d := range f.RDMA {
-			if same := byGUID[d.SysImageGUID]; d.Port && d.SysImageGUID != "" && same != nil {
-				if card != nil && card != same { // found by slot before its GUID was seen
-					t.merge(same, card)
-				}
-				card = same
-			}
-		}
-		if card == nil {
-			card = &Card{}
-			t.Cards = append(t.Cards, card)
-		}
-		card.Functions = append(card.Functions, f)
-		bySlot[slot], t.cardOf[f] = card, card
-		for _, d := range f.RDMA {
-			if d.Port && d.SysImageGUID != "" {
-				byGUID[d.SysImageGUID] = card
-			}
+		for _, id := range identities(f) {
+			leader[find(id)] = find(slotOf(f))
 		}
 	}
-	for _, c := range t.Cards {
-		slices.SortFunc(c.Functions, byAddress)
+	cards := map[string]*Card{}
+	for _, f := range t.NICs {
+		key := find(slotOf(f))
+		if cards[key] == nil {
+			cards[key] = &Card{}
+			t.Cards = append(t.Cards, cards[key])
+		}
+		cards[key].Functions = append(cards[key].Functions, f)
+		t.cardOf[f] = cards[key]
 	}
 }
 
-func (t *Tree) merge(into, from *Card) {
-	for _, f := range from.Functions {
-		into.Functions = append(into.Functions, f)
-		t.cardOf[f] = into
+func slotOf(f *probes.Function) string { return f.ParentAddress + " " + f.Addr.Slot() }
+
+// identities gives the system image GUIDs of a function's RDMA devices.
+func identities(f *probes.Function) []string {
+	var list []string
+	for _, d := range f.RDMA {
+		if d.Port && d.SysImageGUID != "" {
+			list = append(list, "guid "+d.SysImageGUID)
+		}
 	}
-	t.Cards = slices.DeleteFunc(t.Cards, func(c *Card) bool { return c == from })
+	return list
 }
 
 // ActiveGbps sums the rates of the card's active ports. Functions of the same

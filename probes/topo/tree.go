@@ -113,8 +113,12 @@ func (t *Tree) IsDevice(f *probes.Function) bool {
 // UpstreamPort says whether f is a switch's upstream port: a bridge at the
 // lower end of a link. The kinds alternate on the way down from a root port.
 func UpstreamPort(f *probes.Function) bool {
-	return f != nil && f.Kind == pci.Bridge && f.ParentAddress != "" && !UpstreamPort(f.Parent)
+	return f != nil && f.Kind == pci.Bridge && belowPort(f)
 }
+
+// belowPort says whether a function is plugged in below a root port or a
+// switch's downstream port: one that has an odd number of ports above it.
+func belowPort(f *probes.Function) bool { return len(f.Above)%2 == 1 }
 
 func (t *Tree) findLinks() {
 	type end struct {
@@ -161,7 +165,7 @@ func (t *Tree) endsLink(f *probes.Function) bool {
 	if f.ParentAddress == "" {
 		return f.Kind != pci.Bridge && f.MaxWidthRaw.V != 0
 	}
-	return !UpstreamPort(f.Parent)
+	return belowPort(f)
 }
 
 // inner finds links inside a card: its switch and the device below it are the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/pci"
 )
 
 func TestLinks(t *testing.T) {
@@ -128,6 +129,10 @@ func TestKinds(t *testing.T) {
 		tree := tree(t, test.machine, config.Plan{})
 		var devices []*probes.Function
 		for _, f := range tree.Inventory.Functions {
+			k := tree.Kind(f)
+			if tree.IsDevice(f) != (!f.Virtual() && (k == pci.GPU || k == pci.NIC || k == pci.NVSwitch)) {
+				t.Errorf("%s: %s is a %v", test.name, f.Address, k)
+			}
 			if tree.IsDevice(f) {
 				devices = append(devices, f)
 			}
