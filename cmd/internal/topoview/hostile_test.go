@@ -34,7 +34,7 @@ func function(t *testing.T, address string, parent *probes.Function, vendor uint
 		Max: pci.Link{Speed: pci.Gen5, Width: 16}, MaxWidthRaw: probes.Some(16),
 	}
 	if parent != nil {
-		f.ParentAddress = parent.Address
+		f.ParentAddress, f.Above = parent.Address, append([]string{parent.Address}, parent.Above...)
 	}
 	return f
 }
