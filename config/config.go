@@ -14,58 +14,58 @@ import (
 // is an empty file.
 type Config struct {
 	// Plan is what the machine should look like.
-	Plan Plan `yaml:"plan"`
+	Plan Plan
 	// Thresholds maps a check's name to the numbers that differ from its
 	// defaults, each in the unit the check's manual names.
-	Thresholds map[string]map[string]Number `yaml:"thresholds"`
+	Thresholds map[string]map[string]Number
 	// Mute lists findings that are known and shall not alarm.
-	Mute []Mute `yaml:"mute"`
+	Mute []Mute
 	// Collectors maps a collector's name to its settings.
-	Collectors map[string]Collector `yaml:"collectors"`
+	Collectors map[string]Collector
 	// Devices says which devices are never opened.
-	Devices Devices `yaml:"devices"`
+	Devices Devices
 }
 
 // Plan is the cabling and port plan.
 type Plan struct {
-	Cabling []Cable           `yaml:"cabling"`
-	Ports   Ports             `yaml:"ports"`
-	Roles   map[string]string `yaml:"roles"` // by netdev, RDMA device or PCI address
+	Cabling []Cable
+	Ports   Ports
+	Roles   map[string]string // by netdev, RDMA device or PCI address
 }
 
 // A Cable says where one port should lead.
 type Cable struct {
-	Port       string `yaml:"port"`    // netdev
-	Address    string `yaml:"address"` // or PCI address
-	Switch     string `yaml:"switch"`
-	SwitchPort string `yaml:"switch_port"`
-	Rail       *int   `yaml:"rail"`
+	Port       string // netdev
+	Address    string // or PCI address
+	Switch     string
+	SwitchPort string
+	Rail       *int
 }
 
 // Ports says how many compute ports a node has, and how fast each is.
 type Ports struct {
-	Count    int     `yaml:"count"`
-	RateGbps float64 `yaml:"rate_gbps"`
+	Count    int
+	RateGbps float64
 }
 
 // A Mute hides findings of one check until a date.
 type Mute struct {
-	Check   string    `yaml:"check"`   // name or glob
-	Subject string    `yaml:"subject"` // glob over the joined subject or one of its values; empty: all
-	Reason  string    `yaml:"reason"`
-	Until   time.Time `yaml:"until"` // zero: for ever
+	Check   string // name or glob
+	Subject string // glob over the joined subject or one of its values; empty: all
+	Reason  string
+	Until   time.Time // zero: for ever
 }
 
 // Collector is the settings of one collector.
 type Collector struct {
-	Interval time.Duration `yaml:"interval"`
-	Enabled  *bool         `yaml:"enabled"`
+	Interval time.Duration
+	Enabled  *bool
 }
 
 // Devices says which devices are left alone.
 type Devices struct {
 	// Exclude lists globs over PCI addresses. An excluded device is never opened.
-	Exclude []string `yaml:"exclude"`
+	Exclude []string
 }
 
 // Roles that a plan may give a device.

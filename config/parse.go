@@ -8,35 +8,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 )
 
 // maxSize bounds a configuration file: a plan of 10,000 cables is below 1 MiB.
 const maxSize = 16 << 20
-
-// A Number is a threshold: a plain number, or a duration such as 10s, which
-// counts in seconds.
-type Number float64
-
-// UnmarshalYAML reads a number or a duration.
-func (n *Number) UnmarshalYAML(node *yaml.Node) error {
-	if f, err := strconv.ParseFloat(node.Value, 64); err == nil && node.Kind == yaml.ScalarNode && f >= 0 && f <= 1e18 {
-		*n = Number(f)
-		return nil
-	}
-	if d, err := time.ParseDuration(node.Value); err == nil && d >= 0 {
-		*n = Number(d.Seconds())
-		return nil
-	}
-	return fmt.Errorf("line %d: %q is neither a number nor a duration", node.Line, node.Value)
-}
 
 // Known lists what a configuration may name. Nil parts are not checked.
 type Known struct {
@@ -58,167 +40,81 @@ func Load(name string, known Known) (*Config, error) {
 	return Parse(name, b, known)
 }
 
-// Parse reads and validates a configuration. Errors are one line and begin
-// with name and, where there is one, the line number.
+// Parse reads and validates a configuration. Errors are one line and name the
+// first mistake: the file, the line wherever one can be known, and the key.
 func Parse(name string, b []byte, known Known) (*Config, error) {
 	if len(b) > maxSize {
 		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxSize>>20)
 	}
-	c := &Config{}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return nil, readable(name, b, err)
+	root, err := nodes(b)
+	if errors.Is(err, errDocuments) {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: holds more than one YAML document", name)
+	if err != nil {
+		return nil, syntaxError(name, b, err)
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(b, &root); err != nil {
-		return nil, readable(name, b, err)
+	c, doc := &Config{}, &document{name: name, known: known}
+	err = c.read(value{node: root, doc: doc, line: root.Line})
+	// Reading ends at the first other mistake, so that unknown keys precede it.
+	if len(doc.unknown) > 0 {
+		return nil, fmt.Errorf("%s:%s", name, strings.Join(doc.unknown, "; "))
 	}
-	if err := c.validate(&root, known); err != nil {
-		return nil, fmt.Errorf("%s:%w", name, err)
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// readable turns the library's message into one line that a person can use.
-func readable(name string, b []byte, err error) error {
-	goType := regexp.MustCompile(` (in type|into) [\w.\[\]*]+`)
-	lineHead := regexp.MustCompile(`^line (\d+): `)
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	text = strings.TrimPrefix(text, "unmarshal errors:\n")
-	var parts []string
-	for line := range strings.SplitSeq(text, "\n") {
-		line = goType.ReplaceAllString(strings.TrimSpace(line), "")
-		line = strings.Replace(line, "not found", "is not a known key", 1)
-		if m := lineHead.FindStringSubmatch(line); m != nil {
-			line = m[1] + ": " + strings.TrimPrefix(line, m[0])
-		}
-		parts = append(parts, line)
+var errDocuments = errors.New("holds more than one YAML document")
+
+// nodes reads the one document of b; an empty file is null.
+func nodes(b []byte) (*yaml.Node, error) {
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	root := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	var doc, more yaml.Node
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
-	text = strings.Join(parts, "; ")
-	if bytes.Contains(b, []byte("\t")) && strings.Contains(text, "character that cannot start any token") {
-		text += " (a tab? YAML wants spaces)"
+	if len(doc.Content) > 0 {
+		root = *doc.Content[0]
 	}
-	return fmt.Errorf("%s:%s", name, text)
+	switch err := d.Decode(&more); {
+	case errors.Is(err, io.EOF):
+		return &root, nil
+	case err != nil && strings.Contains(err.Error(), "<document start>"): // the first did not end here
+		return nil, err
+	}
+	return nil, errDocuments
 }
 
-// validate checks what the types alone do not say.
-func (c *Config) validate(root *yaml.Node, known Known) error {
-	at := func(keys ...string) string {
-		return fmt.Sprintf("%d: %s", lineOf(root, keys...), strings.Join(keys, "."))
-	}
-	for dev, role := range c.Plan.Roles {
-		switch role {
-		case RoleCompute, RoleStorage, RoleManagement:
-		default:
-			return fmt.Errorf("%s: %q is not a role (want %s, %s or %s)", at("plan", "roles", dev), role, RoleCompute, RoleStorage, RoleManagement)
+// syntaxError turns the library's message into one that leads to the mistake.
+// The library names no line at all, or that on which the list or mapping
+// around the mistake began, sometimes counted from zero. So the line is the
+// one, from there on, which ends the shortest part of the file with the same
+// mistake.
+func syntaxError(name string, b []byte, err error) error {
+	from, text := libraryError(err)
+	lines := slices.Collect(bytes.Lines(b))
+	line := from + sort.Search(len(lines)-from, func(i int) bool {
+		_, err := nodes(bytes.Join(lines[:from+i], nil))
+		if err == nil {
+			return false
 		}
-	}
-	for i, cable := range c.Plan.Cabling {
-		if (cable.Port == "") == (cable.Address == "") {
-			return fmt.Errorf("%s: a cable names either a port or an address", at("plan", "cabling", strconv.Itoa(i)))
-		}
-	}
-	if p := c.Plan.Ports; p.Count < 0 || p.RateGbps < 0 {
-		return fmt.Errorf("%s: count and rate_gbps are not negative", at("plan", "ports"))
-	}
-	for i, glob := range c.Devices.Exclude {
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			return fmt.Errorf("%s: %q is not a glob over PCI addresses", at("devices", "exclude", strconv.Itoa(i)), glob)
-		}
-	}
-	for i, m := range c.Mute {
-		if err := m.validate(known); err != nil {
-			return fmt.Errorf("%s: %w", at("mute", strconv.Itoa(i)), err)
-		}
-	}
-	return c.validateNames(at, known)
-}
-
-func (c *Config) validateNames(at func(...string) string, known Known) error {
-	for check, numbers := range c.Thresholds {
-		names, ok := known.Thresholds[check]
-		if known.Thresholds != nil && !ok {
-			return fmt.Errorf("%s: there is no check of this name", at("thresholds", check))
-		}
-		for name := range numbers {
-			if known.Thresholds != nil && !slices.Contains(names, name) {
-				return fmt.Errorf("%s: the check has no such threshold (%s)", at("thresholds", check, name), listOr(names, "it has none"))
-			}
-		}
-	}
-	for name, settings := range c.Collectors {
-		if known.Collectors != nil && !slices.Contains(known.Collectors, name) {
-			return fmt.Errorf("%s: there is no collector of this name (%s)", at("collectors", name), listOr(known.Collectors, "there are none"))
-		}
-		if settings.Interval < 0 || settings.Interval > 0 && settings.Interval < time.Millisecond {
-			return fmt.Errorf("%s: an interval is at least 1ms", at("collectors", name, "interval"))
-		}
-	}
-	return nil
-}
-
-func (m Mute) validate(known Known) error {
-	for _, glob := range []string{m.Check, m.Subject} {
-		if _, err := path.Match(glob, ""); err != nil {
-			return fmt.Errorf("%q is not a glob", glob)
-		}
-	}
+		_, got := libraryError(err)
+		return got == text
+	})
 	switch {
-	case m.Check == "":
-		return errors.New("a mute names a check")
-	case m.Reason == "":
-		return errors.New("a mute gives its reason: whoever is on call has to understand it")
+	case strings.Contains(text, "character that cannot start any token") && line <= len(lines) && bytes.Contains(lines[line-1], []byte("\t")):
+		text += " (a tab? YAML wants spaces)"
+	case strings.Contains(text, "<document start>"):
+		text += " (indented less than the first line?)"
 	}
-	if known.Thresholds == nil {
-		return nil
-	}
-	for check := range known.Thresholds {
-		if ok, _ := path.Match(m.Check, check); ok {
-			return nil
-		}
-	}
-	return fmt.Errorf("no check is named %q", m.Check)
+	return fmt.Errorf("%s:%d: %s", name, line, text)
 }
 
-func listOr(list []string, none string) string {
-	if len(list) == 0 {
-		return none
-	}
-	return strings.Join(list, ", ")
-}
-
-// lineOf finds the line of the value at keys; of its nearest parent if it is not there.
-func lineOf(n *yaml.Node, keys ...string) int {
-	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
-	}
-	line := n.Line
-	for _, key := range keys {
-		next := child(n, key)
-		if next == nil {
-			break
-		}
-		n, line = next, next.Line
-	}
-	return line
-}
-
-func child(n *yaml.Node, key string) *yaml.Node {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
-			return n.Content[i]
-		}
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				return n.Content[i+1]
-			}
-		}
-	}
-	return nil
+// libraryError takes the library's message apart: its line, or 1, and the rest.
+func libraryError(err error) (line int, text string) {
+	m := regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s:.*))$`).FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(m[1])
+	return max(line, 1), strings.Join(strings.Fields(m[2]), " ")
 }

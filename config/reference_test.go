@@ -3,7 +3,9 @@
 package config
 
 import (
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -87,6 +89,40 @@ func TestParseReference(t *testing.T) {
 	}
 }
 
+// The documented file is valid and changes nothing, and its examples are valid.
+func TestParseDocumented(t *testing.T) {
+	t.Parallel()
+	c, err := Load("../docs/fabricd.yaml", Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Plan.Cabling)+len(c.Plan.Roles)+len(c.Mute)+len(c.Devices.Exclude) > 0 || c.Plan.Ports != (Ports{}) || len(c.Thresholds) == 0 || len(c.Collectors) == 0 {
+		t.Errorf("%+v", c)
+	}
+	b, err := os.ReadFile("../docs/fabricd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for line := range strings.Lines(string(b)) {
+		example, ok := strings.CutPrefix(strings.TrimSpace(line), "# - ")
+		if !ok {
+			continue
+		}
+		examples++
+		text := "plan: {cabling: [" + example + "]}"
+		if strings.Contains(example, "check:") {
+			text = "mute: [" + example + "]"
+		}
+		if _, err := Parse("example", []byte(text), Known{}); err != nil {
+			t.Errorf("%s: %v", example, err)
+		}
+	}
+	if examples < 3 {
+		t.Errorf("only %d examples", examples)
+	}
+}
+
 // What a section holds may be left out, and so may the sections.
 func TestParseEmpty(t *testing.T) {
 	t.Parallel()
@@ -117,6 +153,10 @@ func TestParseAccepts(t *testing.T) {
 		{"windows line ends", "plan:\r\n  ports:\r\n    count: 8\r\n", func(c *Config) bool { return c.Plan.Ports.Count == 8 }},
 		{"JSON", `{"plan": {"ports": {"count": 8, "rate_gbps": 0.5}}}`, func(c *Config) bool { return c.Plan.Ports == Ports{8, 0.5} }},
 		{"anchors", "plan:\n  cabling:\n  - &a {port: eth0, switch: s}\n  - {<<: *a, port: eth1}\n", func(c *Config) bool { return c.Plan.Cabling[1] == Cable{Port: "eth1", Switch: "s"} }},
+		{"anchors of anchors", "plan:\n  cabling:\n  - &a {port: eth0, switch: s, rail: 1}\n  - &b {<<: *a, rail: 2}\n  - {port: eth2, <<: [*b, *a]}\n", func(c *Config) bool {
+			return c.Plan.Cabling[2].Port == "eth2" && c.Plan.Cabling[2].Switch == "s" && *c.Plan.Cabling[2].Rail == 2
+		}},
+		{"merged with itself", "plan: {ports: &a {count: 8, <<: [*a, *a]}}\n", func(c *Config) bool { return c.Plan.Ports.Count == 8 }},
 		{"until with a time", "mute: [{check: pcie_width, reason: r, until: 2026-12-31T18:00:00+01:00}]", func(c *Config) bool {
 			return c.Mute[0].Until.Equal(time.Date(2026, 12, 31, 17, 0, 0, 0, time.UTC))
 		}},

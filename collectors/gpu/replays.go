@@ -31,13 +31,7 @@ func evalReplays(d *gpu.Device, e *collectors.Env[gpu.Device]) collectors.Verdic
 	if len(e.Past) < 2 {
 		return collectors.Verdictf(collectors.Unknown, "one reading only: a rate needs a second")
 	}
-	var n uint64
-	for i := 1; i < len(e.Past); i++ {
-		from, to := e.Past[i-1].Row.PCIe, e.Past[i].Row.PCIe
-		if from != nil && to != nil && from.Replays != nil && to.Replays != nil && *to.Replays > *from.Replays {
-			n += *to.Replays - *from.Replays
-		}
-	}
+	n := repeated(e.Past)
 	speed := pci.Gen1
 	if d.PCIe.Generation != nil {
 		speed = max(speed, pci.SpeedOf(*d.PCIe.Generation))
@@ -48,4 +42,22 @@ func evalReplays(d *gpu.Device, e *collectors.Env[gpu.Device]) collectors.Verdic
 			Remedyf("reseat the GPU, its riser or cable; look for the other end's errors (pcie_aer)").With("NVML replay counter", *d.PCIe.Replays)
 	}
 	return collectors.Verdictf(collectors.OK, "%d packets repeated in %s", n, e.Span().Round(time.Second))
+}
+
+// repeated sums the rises of the counter over the window. A fall is a reset;
+// readings without the counter are passed over.
+func repeated(past []collectors.Sample[gpu.Device]) uint64 {
+	var sum uint64
+	var last *uint64
+	for i := range past {
+		p := past[i].Row.PCIe
+		if p == nil || p.Replays == nil {
+			continue
+		}
+		if last != nil && *p.Replays > *last {
+			sum += *p.Replays - *last
+		}
+		last = p.Replays
+	}
+	return sum
 }

@@ -135,9 +135,26 @@ func parseAER(b []byte) (counts []Count, total probes.Value[uint64]) {
 		case err != nil || name == "":
 		case bytes.HasPrefix(line, []byte("TOTAL_ERR_")):
 			total = probes.Some(n)
-		case len(counts) < 64:
-			counts = append(counts, Count{name, n})
+		default:
+			counts = add(counts, Count{name, n})
 		}
 	}
 	return counts, total
+}
+
+// maxNames bounds the errors of one file: the kernel has 27 names.
+const maxNames = 64
+
+// add appends a counter, or adds it to the one of its name.
+func add(counts []Count, c Count) []Count {
+	for i := range counts {
+		if counts[i].Name == c.Name {
+			counts[i].N += c.N
+			return counts
+		}
+	}
+	if len(counts) < maxNames {
+		counts = append(counts, c)
+	}
+	return counts
 }

@@ -16,6 +16,7 @@ type lostRow struct {
 	orderly string // why its going is no accident
 	device  bool
 	read    bool
+	asleep  bool
 }
 
 func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
@@ -26,7 +27,7 @@ func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
 	for _, f := range v.Inventory.Functions {
 		r := lostRow{Function: f, device: v.Topology.IsDevice(f)}
 		if at := l.by[f.Address]; at != nil {
-			r.lost, r.read = at.Lost, at.Asleep || at.Link.Width > 0
+			r.lost, r.read, r.asleep = at.Lost, at.Link.Width > 0, at.Asleep
 		}
 		if g := s.Find(f.Address); g != nil && g.Lost {
 			r.lost = "NVML says that the GPU is lost"
@@ -85,6 +86,8 @@ func evalLost(r *lostRow) verdict {
 		return verdict{}
 	case r.read:
 		return collectors.Verdictf(collectors.OK, "answers")
+	case r.asleep:
+		return collectors.Verdictf(collectors.Unknown, "in the inventory; it is suspended and was not woken to answer")
 	}
 	return collectors.Verdictf(collectors.Unknown, "in the inventory, but it shows no link that could answer")
 }

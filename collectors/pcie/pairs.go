@@ -30,7 +30,10 @@ func pairRows(v *collectors.View, list []collectors.Unit[Reading]) []pairRow {
 	var rows []pairRow
 	for i, g := range t.GPUs {
 		seen := map[string]bool{}
-		for _, nic := range t.Candidates() {
+		for _, nic := range t.NICs {
+			if !t.MayPeer(nic) {
+				continue
+			}
 			if slot := nic.ParentAddress + nic.Addr.Slot(); topo.Common(g, nic) != nil && !seen[slot] {
 				seen[slot] = true
 				rows = append(rows, l.pair(pairRow{gpu: g, nic: nic, guest: guest}, nic))

@@ -125,16 +125,16 @@ func (r *reader) asleep() bool {
 // readLink reads speed and width. The error is what is worth counting; a
 // function without a link has none.
 func (r *reader) readLink(now *Reading) error {
-	speed, errSpeed := r.speed.Read()
+	speed, errSpeed := twice(r.speed)
 	if errSpeed == nil {
 		now.Link.Speed, _ = pci.ParseSpeed(speed)
 	}
-	width, errWidth := r.width.Read()
+	width, errWidth := twice(r.width)
 	if errWidth == nil {
 		lanes, ok := pci.ParseWidth(width)
 		switch {
-		case ok && lanes == pci.WidthLost && now.Link.Speed == 0:
-			now.Lost = "its link registers read all ones (width 63)"
+		case ok && lanes == pci.WidthLost:
+			now.Lost, now.Link.Speed = "its link registers read all ones (width 63)", 0
 		case ok && lanes < pci.WidthLost:
 			now.Link.Width = lanes
 		}
@@ -158,6 +158,17 @@ func (r *reader) readLink(now *Reading) error {
 		errSpeed = nil
 	}
 	return errors.Join(errSpeed, errWidth)
+}
+
+// twice reads an attribute, again if it was that of a device that is being
+// removed: then it is gone or its successor's. Only of one that is there to
+// stay ENODEV says that it is disconnected.
+func twice(a *probes.Attr) ([]byte, error) {
+	b, err := a.Read()
+	if errors.Is(err, syscall.ENODEV) {
+		b, err = a.Read()
+	}
+	return b, err
 }
 
 // readConfig parses configuration space as far as this process may see it,

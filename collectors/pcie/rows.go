@@ -89,7 +89,7 @@ func (l look) express(f *probes.Function) (*pci.Express, string) {
 // A function is a row: one function and its reading.
 type function struct {
 	*probes.Function
-	at          *Reading // nil: no fresh reading
+	at          *Reading   // nil: no fresh reading
 	link        *topo.Link // whose lower end it is
 	down        *topo.Link // whose upper end it is
 	speed       pci.Speed  // of that link; the least there is where that is not known

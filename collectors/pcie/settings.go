@@ -70,7 +70,7 @@ func evalPayload(f *function, e *functionEnv) verdict {
 	if own == nil {
 		return f.noConfig()
 	}
-	if f.payload.smallest != f.payload.largest {
+	if !f.guest && f.payload.smallest != f.payload.largest {
 		hops := payloadHops(f, e)
 		return collectors.Verdictf(collectors.Warn, "maximum payload differs along the path: %s", hops).
 			Remedyf("a reboot lets the firmware agree on one; a hot-added device gets the path's with pci=pcie_bus_safe on the kernel command line").
@@ -89,6 +89,10 @@ func evalPayload(f *function, e *functionEnv) verdict {
 	case len(slow) > 0:
 		return collectors.Verdictf(collectors.Info, "%s on %s", strings.Join(slow, " and "), named(f.Function)).
 			Remedyf("firmware setup, or the vendor's tool: mlxconfig PCI_WR_ORDERING, setpci for the read request")
+	case f.guest:
+		return collectors.Verdictf(collectors.Unknown, "virtual machine: maximum payload is %d bytes here; the host's path is not visible", own.MaxPayload)
+	case f.link.Upper == nil:
+		return collectors.Verdictf(collectors.Unknown, "maximum payload is %d bytes here; the port above is not visible", own.MaxPayload)
 	case f.payload.unseen != "":
 		return collectors.Verdictf(collectors.Unknown, "%s", f.payload.unseen)
 	}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+func (c *Config) read(v value) error {
+	return v.fields(map[string]reader{
+		"plan":       c.Plan.read,
+		"thresholds": table(&c.Thresholds, readThresholds),
+		"mute":       list(&c.Mute, (*Mute).read),
+		"collectors": table(&c.Collectors, (*Collector).read),
+		"devices":    c.Devices.read,
+	})
+}
+
+func (p *Plan) read(v value) error {
+	return v.fields(map[string]reader{
+		"cabling": list(&p.Cabling, (*Cable).read),
+		"ports":   p.Ports.read,
+		"roles":   table(&p.Roles, readRole),
+	})
+}
+
+func (c *Cable) read(v value) error {
+	err := v.fields(map[string]reader{
+		"port":        text(&c.Port),
+		"address":     text(&c.Address),
+		"switch":      text(&c.Switch),
+		"switch_port": text(&c.SwitchPort),
+		"rail":        c.readRail,
+	})
+	if err == nil && (c.Port == "") == (c.Address == "") {
+		return v.errorf("a cable names either a port or an address")
+	}
+	return err
+}
+
+func (c *Cable) readRail(v value) error {
+	c.Rail = new(int)
+	if err := whole(c.Rail)(v); err != nil {
+		return err
+	}
+	if *c.Rail < 0 {
+		return v.errorf("a rail is not negative")
+	}
+	return nil
+}
+
+func (p *Ports) read(v value) error {
+	positive := func(read reader) reader {
+		return func(field value) error {
+			if err := read(field); err != nil {
+				return err
+			}
+			if p.Count < 0 || p.RateGbps < 0 {
+				v.line = field.line
+				return v.errorf("count and rate_gbps are not negative")
+			}
+			return nil
+		}
+	}
+	return v.fields(map[string]reader{
+		"count":     positive(whole(&p.Count)),
+		"rate_gbps": positive(number(&p.RateGbps)),
+	})
+}
+
+func readRole(to *string, v value) error {
+	*to = v.node.Value
+	switch *to {
+	case RoleCompute, RoleStorage, RoleManagement:
+		return nil
+	}
+	return v.errorf("%s is not a role (want %s, %s or %s)", v, RoleCompute, RoleStorage, RoleManagement)
+}
+
+func readThresholds(to *map[string]Number, check value) error {
+	known := check.doc.known.Thresholds
+	names, ok := known[check.key]
+	if known != nil && !ok {
+		return check.errorf("there is no check of this name")
+	}
+	return table(to, func(n *Number, v value) error {
+		if known != nil && !slices.Contains(names, v.key) {
+			return v.errorf("the check has no such threshold (%s)", listOr(names, "it has none"))
+		}
+		return n.read(v)
+	})(check)
+}
+
+func (m *Mute) read(v value) error {
+	err := v.fields(map[string]reader{
+		"check":   text(&m.Check),
+		"subject": text(&m.Subject),
+		"reason":  text(&m.Reason),
+		"until":   date(&m.Until),
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.validate(v.doc.known); err != nil {
+		return v.errorf("%w", err)
+	}
+	return nil
+}
+
+func (m *Mute) validate(known Known) error {
+	for _, glob := range []string{m.Check, m.Subject} {
+		if _, err := path.Match(glob, ""); err != nil {
+			return fmt.Errorf("%q is not a glob", glob)
+		}
+	}
+	switch {
+	case m.Check == "":
+		return errors.New("a mute names a check")
+	case m.Reason == "":
+		return errors.New("a mute gives its reason: whoever is on call has to understand it")
+	}
+	if known.Thresholds == nil {
+		return nil
+	}
+	for check := range known.Thresholds {
+		if ok, _ := path.Match(m.Check, check); ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("no check is named %q", m.Check)
+}
+
+func (c *Collector) read(v value) error {
+	if known := v.doc.known.Collectors; known != nil && !slices.Contains(known, v.key) {
+		return v.errorf("there is no collector of this name (%s)", listOr(known, "there are none"))
+	}
+	return v.fields(map[string]reader{
+		"interval": interval(&c.Interval),
+		"enabled":  boolean(&c.Enabled),
+	})
+}
+
+func (d *Devices) read(v value) error {
+	return v.fields(map[string]reader{"exclude": list(&d.Exclude, readGlob)})
+}
+
+func readGlob(to *string, v value) error {
+	*to = v.node.Value
+	if _, err := path.Match(*to, ""); err != nil || *to == "" || v.null() {
+		return v.errorf("%s is not a glob over PCI addresses", v)
+	}
+	return nil
+}
+
+func listOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
