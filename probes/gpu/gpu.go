@@ -99,7 +99,9 @@ func Parse(b []byte) (*Snapshot, error) {
 		if err != nil {
 			return nil, fmt.Errorf("gpu.json: device %d: pci_bus_id: %w", d.Index, err)
 		}
-		d.Address = a.String()
+		if d.Address = a.String(); s.Find(d.Address) != d {
+			return nil, fmt.Errorf("gpu.json: two devices are at %s", d.Address)
+		}
 	}
 	return s, nil
 }
