@@ -193,7 +193,8 @@ func hexOf(d *Dir, name string) uint64 {
 // textOf reads a one-line attribute; "" if it cannot be read. What is not
 // printable is not taken.
 func textOf(d *Dir, name string) string {
-	var buf [pageSize]byte
+	buf := d.h.buffer()
+	defer d.h.buffers.Put(buf)
 	b, err := readAttribute(d.d, name, buf[:])
 	if err != nil {
 		return ""

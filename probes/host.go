@@ -40,7 +40,7 @@ type Host struct {
 	refreshing sync.Mutex // one refresh at a time
 	events     atomic.Uint64
 	kept       atomic.Int64 // attributes kept open
-	buffers    sync.Pool    // of *[maxBinary]byte
+	buffers    sync.Pool    // of *[pageSize]byte
 	unbound    unbindings
 	facts      *Facts // of a live host, read once
 
@@ -229,16 +229,22 @@ func (a *Attr) Read() ([]byte, error) {
 	return a.buf[:n], nil
 }
 
-// maxBinary bounds binary attributes: PCI Express configuration space.
-const maxBinary = 4096
+// pageSize is the most that a sysfs attribute of text holds, and the size of
+// PCI Express configuration space.
+const pageSize = 4096
+
+// buffer lends a buffer; it goes back with buffers.Put.
+func (h *Host) buffer() *[pageSize]byte {
+	if buf, ok := h.buffers.Get().(*[pageSize]byte); ok {
+		return buf
+	}
+	return new([pageSize]byte)
+}
 
 // View reads a binary attribute into a buffer that the host lends, and shows
 // it to f; the bytes are good until f returns.
 func (a *Attr) View(f func([]byte)) error {
-	buf, _ := a.dir.h.buffers.Get().(*[maxBinary]byte)
-	if buf == nil {
-		buf = new([maxBinary]byte)
-	}
+	buf := a.dir.h.buffer()
 	defer a.dir.h.buffers.Put(buf)
 	n, err := a.readInto(buf[:])
 	if err == nil {

@@ -117,7 +117,11 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 		return nil, nil, errors.New("holds no files: not a recording (want txtar, entries like -- sys/class/… --)")
 	}
 	f := &film{changes: map[time.Duration][]change{}}
-	seen := make(map[string]bool, len(archive.Files))
+	type entryKey struct {
+		at   time.Duration
+		name string
+	}
+	seen := make(map[entryKey]bool, len(archive.Files))
 	var manifest *Manifest
 	for _, entry := range archive.Files {
 		if entry.Name == "manifest.json" {
@@ -130,7 +134,7 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("entry %q: %w", shorten(entry.Name), err)
 		}
-		key := at.String() + " " + c.name
+		key := entryKey{at, c.name}
 		if seen[key] {
 			return nil, nil, fmt.Errorf("entry %q: the name is there twice", shorten(entry.Name))
 		}
@@ -209,17 +213,17 @@ func checkTarget(name, target string) error {
 }
 
 func decodeHex(b []byte) ([]byte, error) {
-	digits := bytes.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
+	digits := make([]byte, 0, len(b))
+	for _, c := range b {
+		if c != '\n' && c != ' ' && c != '\t' && c != '\r' {
+			digits = append(digits, c)
 		}
-		return r
-	}, b)
-	data := make([]byte, hex.DecodedLen(len(digits)))
-	if _, err := hex.Decode(data, digits); err != nil {
+	}
+	n, err := hex.Decode(digits, digits) // in place: it writes behind where it reads
+	if err != nil {
 		return nil, fmt.Errorf("hex: %w", err)
 	}
-	return data, nil
+	return digits[:n], nil
 }
 
 // errnoOf finds an error number by its name.

@@ -111,9 +111,6 @@ func (f *liveFile) readAt(buf []byte) (int, error) {
 
 func (f *liveFile) close() { f.f.Close() }
 
-// pageSize is the most that a sysfs attribute of text holds.
-const pageSize = 4096
-
 // readAttribute reads a sysfs attribute through d: all of it is there at once.
 func readAttribute(d directory, name string, buf []byte) ([]byte, error) {
 	f, err := d.open(name)
