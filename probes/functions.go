@@ -117,10 +117,10 @@ func (f *Function) place() {
 	}
 }
 
-// complete says whether everything fixed could be read: what could not is
-// asked again.
+// complete says whether everything fixed could be read; what could not, as of
+// a device in reset, is asked again.
 func (f *Function) complete() bool {
-	return f.Class != 0 && (!f.HasLink || f.Max.Speed > 0 && f.Max.Width > 0)
+	return f.Class != 0 && (!f.HasLink || f.MaxWidthRaw.OK && f.MaxWidthRaw.V != pci.WidthLost)
 }
 
 func (f *Function) takeOver(was *Function) {

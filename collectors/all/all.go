@@ -6,6 +6,7 @@ package all
 
 import (
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gdr"
 	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/collectors/numa"
 	"github.com/fabricd/fabricd/collectors/pcie"
@@ -13,5 +14,5 @@ import (
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New()}
 }

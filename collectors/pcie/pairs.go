@@ -57,6 +57,15 @@ func pairRows(v *collectors.View, list []collectors.Unit[Reading]) []pairRow {
 	return rows
 }
 
+// Redirects lists the bridges between two functions that share a switch and
+// send traffic between them up to the root complex, and why others could not
+// be looked at; both are empty where none redirects. It is for checks of other
+// collectors that name pcie.
+func Redirects(v *collectors.View, a, b *probes.Function) (redirects, unseen []string) {
+	r := lookAt(v, collectors.Readings[Reading](v, "pcie")).pair(pairRow{gpu: a}, b)
+	return r.redirects, r.unseen
+}
+
 // pair looks at the bridges between the two.
 func (l look) pair(r pairRow, to *probes.Function) pairRow {
 	between := topo.Between(r.gpu, to)

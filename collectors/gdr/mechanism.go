@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gdr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/pci"
+)
+
+// A mechanism is a way by which a NIC may reach a GPU's memory.
+type mechanism struct {
+	name string // peermem, dma-buf; none; "" where it cannot be told
+	why  string
+}
+
+// dmabufDrivers are the NICs' drivers whose RDMA side registers dma-buf
+// memory (reg_user_mr_dmabuf in Linux 6.12).
+func dmabufDriver(driver string) bool {
+	switch driver {
+	case "mlx5_core", "bnxt_en", "ice", "efa":
+		return true
+	}
+	return false
+}
+
+// find tells the mechanism between a GPU and a NIC.
+func (r *Reading) find(gpu, nic *probes.Function) mechanism {
+	switch {
+	case gpu.Vendor == pci.VendorAMD:
+		return r.amd(nic)
+	case gpu.Vendor != pci.VendorNVIDIA:
+		return mechanism{why: "how a GPU of this maker shares its memory is not known to fabricd"}
+	case r.NVIDIA == "":
+		return mechanism{why: "/proc/driver/nvidia/version is not there: NVIDIA's driver is not loaded or not visible"}
+	case r.Denied:
+		return mechanism{name: "none", why: "the driver was told to refuse it: GrdmaPciTopoCheckOverride is 2 in /proc/driver/nvidia/params"}
+	}
+	peer, weak, why := r.peerMemory()
+	if peer && !weak {
+		return mechanism{name: "peermem", why: "peer memory: " + why}
+	}
+	buffer, missing := r.dmabuf(nic)
+	switch {
+	case buffer && peer:
+		return mechanism{name: "dma-buf", why: "dma-buf possible (" + missing + "); peer memory as well: " + why}
+	case buffer:
+		return mechanism{name: "dma-buf", why: "dma-buf possible (" + missing + "); " + why}
+	case peer:
+		return mechanism{name: "peermem", why: "peer memory, on weak evidence: " + why}
+	case missing == unknownKernel:
+		return mechanism{why: why + ", and " + missing + ": whether dma-buf is possible cannot be told"}
+	case nic.Driver == "efa" && r.Modules["efa"].OutOfTree:
+		return mechanism{why: "Amazon's own efa driver has a way to GPU memory that it does not show"}
+	}
+	return mechanism{name: "none", why: fmt.Sprintf("%s, and no dma-buf: %s; NVIDIA driver: %s; NIC driver %s: %s", why, missing, r.driverText(), nic.Driver, r.coreText())}
+}
+
+// amd tells AMD's mechanism: its GPUs share memory by dma-buf alone.
+func (r *Reading) amd(nic *probes.Function) mechanism {
+	if !dmabufDriver(nic.Driver) {
+		return mechanism{why: fmt.Sprintf("the NIC's driver %s is not known to register dma-buf memory", nic.Driver)}
+	}
+	if known, ok := r.kernelHasDmabuf(); !known || !ok {
+		return mechanism{why: "kernel " + r.Kernel + " has no registration of dma-buf memory of its own; AMD's driver may bring one"}
+	}
+	return mechanism{name: "dma-buf", why: fmt.Sprintf("dma-buf possible (amdgpu, kernel %s, %s)", r.Kernel, nic.Driver)}
+}
+
+// peerMemory looks where NCCL looks for a registered peer memory client. An
+// entry in OFED's directory is registration. The module alone is not: it is
+// weak evidence when something uses it, or when OFED's core shows no directory;
+// the kernel's own core has no peer memory at all.
+func (r *Reading) peerMemory() (there, weak bool, why string) {
+	switch {
+	case r.PeerClient != "":
+		return true, false, "/sys/kernel/mm/memory_peers/" + r.PeerClient + " is registered"
+	case !r.Peermem.Loaded:
+		return false, false, "no peer memory module (nvidia_peermem) is loaded"
+	case r.Peermem.Uses > 0:
+		return true, true, fmt.Sprintf("nvidia_peermem is loaded and used (%d)", r.Peermem.Uses)
+	case !r.PeerDirectory && r.Modules["ib_core"].OutOfTree:
+		return true, true, "nvidia_peermem is loaded beside OFED's core, which shows no list of its clients"
+	}
+	return false, false, "nvidia_peermem is loaded, but no peer memory client is registered"
+}
+
+const unknownKernel = "the kernel's version is not known"
+
+// dmabuf says whether the prerequisites of dma-buf are there, and which are or
+// are not.
+func (r *Reading) dmabuf(nic *probes.Function) (possible bool, text string) {
+	known, kernel := r.kernelHasDmabuf()
+	switch {
+	case !strings.Contains(r.NVIDIA, "Open Kernel Module"):
+		return false, "the NVIDIA driver is the closed one"
+	case !known:
+		return false, unknownKernel
+	case !kernel:
+		return false, "kernel " + r.Kernel + " is older than 5.12"
+	case !dmabufDriver(nic.Driver):
+		return false, "the NIC's driver " + nic.Driver + " does not register dma-buf memory"
+	}
+	return true, fmt.Sprintf("open NVIDIA modules, kernel %s, %s", r.Kernel, nic.Driver)
+}
+
+// kernelHasDmabuf compares the kernel's release with 5.12, which brought the
+// registration of dma-buf memory.
+func (r *Reading) kernelHasDmabuf() (known, has bool) {
+	major, rest, _ := strings.Cut(r.Kernel, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, errA := strconv.Atoi(major)
+	b, errB := strconv.Atoi(strings.TrimRight(minor, "-+abcdefghijklmnopqrstuvwxyz"))
+	if errA != nil || errB != nil {
+		return false, false
+	}
+	return true, a > 5 || a == 5 && b >= 12
+}
+
+// driverText shortens NVIDIA's version line to what tells.
+func (r *Reading) driverText() string {
+	flavour := "closed"
+	if strings.Contains(r.NVIDIA, "Open Kernel Module") {
+		flavour = "open"
+	}
+	for word := range strings.FieldsSeq(r.NVIDIA) {
+		if strings.Count(word, ".") >= 1 && word[0] >= '0' && word[0] <= '9' {
+			return word + " (" + flavour + ")"
+		}
+	}
+	return flavour
+}
+
+func (r *Reading) coreText() string {
+	if r.Modules["ib_core"].OutOfTree {
+		return "OFED's RDMA core"
+	}
+	return "the kernel's own RDMA core"
+}
