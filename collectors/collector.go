@@ -30,6 +30,9 @@ func (s spec[R]) start(set setting) runner {
 	r := &running[R]{Spec: s.Spec, setting: set, units: map[string]*unit[R]{}}
 	if r.every == 0 {
 		r.every = s.Every
+		if set.window > 0 { // two readings at least, so that there are rates
+			r.every = min(r.every, set.window/2)
+		}
 	}
 	r.every = max(r.every, s.Floor)
 	r.restart()
@@ -38,10 +41,11 @@ func (s spec[R]) start(set setting) runner {
 
 // A setting is how a collector runs.
 type setting struct {
-	every time.Duration // zero: the Spec's
-	host  *probes.Host
-	clock *clock
-	meter func() *meter
+	every  time.Duration // zero: the Spec's
+	window time.Duration // of a one-shot judgement; zero in the daemon
+	host   *probes.Host
+	clock  *clock
+	meter  func() *meter
 }
 
 // A runner is a collector at work.

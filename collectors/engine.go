@@ -102,8 +102,9 @@ func NewEngine(o Options) *Engine {
 		name := c.Doc().Name
 		e.docs, e.descs = append(e.docs, c.Doc().tables), append(e.descs, newDescs(c.Doc()))
 		e.runners = append(e.runners, c.start(setting{
-			every: o.Config.Collectors[name].Interval,
-			host:  o.Host, clock: e.clock,
+			every:  o.Config.Collectors[name].Interval,
+			window: o.Window,
+			host:   o.Host, clock: e.clock,
 			meter: func() *meter { return e.newMeter(name) },
 		}))
 	}

@@ -304,3 +304,15 @@ func TestIntervalOfTheConfiguration(t *testing.T) {
 		}
 	})
 }
+
+// A one-shot judgement of a slow collector still takes two readings.
+func TestWindowHoldsTwoReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		started(t, Options{Collectors: []Collector{s.spec("a", time.Minute, "x")}, Window: 3 * time.Second})
+		time.Sleep(2900 * time.Millisecond)
+		if n := s.reads.Load(); n != 2 {
+			t.Errorf("%d reads in a window of 3 s", n)
+		}
+	})
+}

@@ -8,11 +8,12 @@ import (
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/gdr"
 	"github.com/fabricd/fabricd/collectors/gpu"
+	"github.com/fabricd/fabricd/collectors/irq"
 	"github.com/fabricd/fabricd/collectors/numa"
 	"github.com/fabricd/fabricd/collectors/pcie"
 )
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New()}
 }

@@ -6,7 +6,7 @@ import "strings"
 
 // checks are the checks this board shows: those on PCIe and placement, as the
 // alert FabricdCheckFailing has them.
-const checks = `check=~"(pcie|numa)_.+|gpu_nic|gdr"`
+const checks = `check=~"(pcie|numa)_.+|gpu_nic|gdr|nic_irq"`
 
 // of selects a metric of the node that the viewer picked.
 func of(metric string, matchers ...string) string {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package irq
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/topo"
+)
+
+// A row is one NIC's interrupts by where they were taken.
+type row struct {
+	*NIC
+	f             *probes.Function
+	nodes         int
+	own           map[int]bool // the processors of its node; nil if not known
+	local, remote uint64
+}
+
+func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
+	var all []row
+	for _, u := range list {
+		for i := range u.Reading.NICs {
+			n := &u.Reading.NICs[i]
+			f := v.Inventory.Function(n.Address)
+			if f == nil {
+				continue
+			}
+			r := row{NIC: n, f: f, nodes: len(v.Inventory.Nodes)}
+			r.place(v.Inventory.Nodes)
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// place tells the interrupts on the NIC's own node from the others.
+func (r *row) place(nodes []probes.Node) {
+	for _, n := range nodes {
+		if !r.f.NUMANode.OK || n.ID != r.f.NUMANode.V {
+			continue
+		}
+		if cpus, err := probes.ParseList(n.CPUList); err == nil && len(cpus) > 0 {
+			r.own = map[int]bool{}
+			for _, c := range cpus {
+				r.own[c] = true
+			}
+		}
+	}
+	for i, n := range r.PerCPU {
+		if r.own[r.CPUs[i]] {
+			r.local += n
+		} else {
+			r.remote += n
+		}
+	}
+}
+
+func columns() collectors.Columns[row] {
+	address := collectors.Label[row]{Name: "address", Get: func(r *row) string { return r.Address }}
+	count := func(locality string, get func(*row) uint64) collectors.Metric[row] {
+		return collectors.Metric[row]{
+			Name: "nic_interrupts_total", Kind: collectors.Counter, Source: "/proc/interrupts, msi_irqs, numa_node",
+			Help:   "Interrupts of a NIC by locality: local on processors of its own NUMA node, remote on others. Absent where its node is not known.",
+			Labels: []collectors.Label[row]{address, {Name: "locality", Get: func(*row) string { return locality }}},
+			Get:    func(r *row) (float64, bool) { return float64(get(r)), r.own != nil },
+		}
+	}
+	return collectors.Columns[row]{
+		Labels: []collectors.Label[row]{address},
+		Metrics: []collectors.Metric[row]{
+			count("local", func(r *row) uint64 { return r.local }),
+			count("remote", func(r *row) uint64 { return r.remote }),
+		},
+		Checks: []collectors.Check[row]{{
+			Name:   "nic_irq",
+			Help:   "Warns when more than 20 % of a NIC's interrupts in the window were taken on processors of another node; info when one processor took more than half of those of a NIC with several queues.",
+			Silent: "totals since boot; a NIC without traffic is unknown.",
+			Over:   time.Minute,
+			Subject: []collectors.Label[row]{address,
+				{Name: "device", Get: func(r *row) string { rdma, _ := topo.Names(r.f); return strings.Join(rdma, ",") }},
+				{Name: "netdev", Get: func(r *row) string { _, n := topo.Names(r.f); return strings.Join(n, ",") }},
+			},
+			Thresholds: []collectors.Threshold{
+				{Name: "remote_percent", Default: 20, Unit: "percent", Help: "more interrupts on another node warn"},
+				{Name: "one_cpu_percent", Default: 50, Unit: "percent", Help: "more interrupts on one processor are info"},
+				{Name: "least", Default: 100, Unit: "interrupts", Help: "fewer in the window say nothing"},
+			},
+			Eval: eval,
+		}},
+	}
+}
+
+func eval(r *row, e *collectors.Env[row]) collectors.Verdict {
+	if len(e.Past) < 2 {
+		return collectors.Verdictf(collectors.Unknown, "one reading only: where interrupts are taken needs a second")
+	}
+	taken, sum := since(e.Past)
+	span := e.Span().Round(time.Second)
+	switch {
+	case sum < uint64(e.Threshold("least")):
+		return collectors.Verdictf(collectors.Unknown, "%d interrupts in %s: too little traffic to tell", sum, span)
+	case r.own == nil && r.nodes > 1:
+		return collectors.Verdictf(collectors.Unknown, "the NIC's node is not known: see numa_unknown")
+	}
+	busiest, remote := r.judge(taken)
+	share := func(n uint64) float64 { return 100 * float64(n) / float64(sum) }
+	if r.nodes > 1 && share(remote) > e.Threshold("remote_percent") {
+		return collectors.Verdictf(collectors.Warn, "%.0f %% of %d interrupts in %s were taken on processors of another node than the NIC's (%d)", share(remote), sum, span, r.f.NUMANode.V).
+			Remedyf("bind the vectors to the node's processors: irqbalance with its hints, the vendor's set_irq_affinity script, or /proc/irq/N/smp_affinity_list").
+			With("remote interrupts", remote).With("all interrupts", sum)
+	}
+	if r.Vectors > 1 && share(taken[busiest]) > e.Threshold("one_cpu_percent") {
+		return collectors.Verdictf(collectors.Info, "CPU %d took %.0f %% of %d interrupts in %s, though the NIC has %d vectors", r.CPUs[busiest], share(taken[busiest]), sum, span, r.Vectors).
+			Remedyf("spread the vectors over the node's processors (irqbalance, set_irq_affinity)").With("busiest processor", strconv.Itoa(r.CPUs[busiest]))
+	}
+	return collectors.Verdictf(collectors.OK, "%.0f %% of %d interrupts in %s were taken on the NIC's node", 100-share(remote), sum, span)
+}
+
+// since adds up the rises of every processor's count over the window. A fall,
+// or another set of processors, starts anew.
+func since(past []collectors.Sample[row]) (taken []uint64, sum uint64) {
+	newest := past[len(past)-1].Row
+	taken = make([]uint64, len(newest.PerCPU))
+	for i := 1; i < len(past); i++ {
+		from, to := past[i-1].Row.PerCPU, past[i].Row.PerCPU
+		if len(from) != len(taken) || len(to) != len(taken) {
+			continue
+		}
+		for c := range taken {
+			if to[c] > from[c] {
+				taken[c] += to[c] - from[c]
+				sum += to[c] - from[c]
+			}
+		}
+	}
+	return taken, sum
+}
+
+// judge finds the busiest processor, and how many interrupts were taken on
+// other nodes than the NIC's.
+func (r *row) judge(taken []uint64) (busiest int, remote uint64) {
+	for i, n := range taken {
+		if n > taken[busiest] {
+			busiest = i
+		}
+		if !r.own[r.CPUs[i]] {
+			remote += n
+		}
+	}
+	return busiest, remote
+}

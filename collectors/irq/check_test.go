@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package irq_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fabricd/fabricd/collectors/internal/hosttest"
+)
+
+// interrupts writes /proc/interrupts for four processors: vector to counts.
+func interrupts(vectors map[int][4]int) string {
+	var b strings.Builder
+	b.WriteString("           CPU0       CPU1       CPU2       CPU3\n")
+	for v, n := range vectors {
+		fmt.Fprintf(&b, "%4d: %10d %10d %10d %10d  IR-PCI-MSIX-0000:16:00.0  1-edge  mlx5_comp0@pci:0000:16:00.0\n", v, n[0], n[1], n[2], n[3])
+	}
+	b.WriteString(" LOC:     900000     900000     900000     900000   Local timer interrupts\nERR:          0\n")
+	return b.String()
+}
+
+// machine has two nodes of two processors, and a NIC with two vectors on node 0.
+func machine(t *testing.T, from, to map[int][4]int) *hosttest.Host {
+	h := hosttest.New(t)
+	h.Nodes("0-1", "2-3")
+	h.Port("0000:15:01.0", "", "16x16").Node(0)
+	h.NIC("0000:16:00.0", "0000:15:01.0", "16x16").Node(0).Netdev("eth0", 100).Set("msi_irqs/40", "msix").Set("msi_irqs/41", "msix")
+	h.Set("proc/interrupts", interrupts(from))
+	if to != nil {
+		h.At("60s").Set("proc/interrupts", interrupts(to))
+	}
+	return h
+}
+
+func TestCheck(t *testing.T) {
+	old := map[int][4]int{40: {0, 0, 900000, 0}, 41: {0, 0, 0, 900000}}
+	for _, test := range []struct {
+		name   string
+		to     map[int][4]int
+		change func(*hosttest.Host)
+		expect string
+	}{
+		{"all local, whatever was before", map[int][4]int{40: {5000, 0, 900000, 0}, 41: {0, 5000, 0, 900000}}, nil, "expect: ok nic_irq eth0\nsays: 100 %"},
+		{"a fifth remote", map[int][4]int{40: {4000, 0, 901000, 0}, 41: {0, 4000, 0, 901000}}, nil, "expect: ok nic_irq *"},
+		{"more than a fifth remote", map[int][4]int{40: {4000, 0, 901100, 0}, 41: {0, 4000, 0, 901100}}, nil, "expect: warn nic_irq 0000:16:00.0\nsays: 22 %"},
+		{"one processor", map[int][4]int{40: {5000, 0, 900000, 0}, 41: {1000, 0, 0, 900000}}, nil, "expect: info nic_irq *\nsays: CPU 0"},
+		{"no traffic", old, nil, "expect: unknown nic_irq *\nsays: too little"},
+		{"counts that fell", map[int][4]int{40: {500, 0, 0, 0}, 41: {0, 500, 0, 0}}, nil, "expect: ok nic_irq *"},
+		{"a picture", nil, nil, "expect: unknown nic_irq *\nsays: second"},
+		{"a NIC without a node", map[int][4]int{40: {0, 0, 909000, 0}, 41: {0, 0, 0, 900000}}, func(h *hosttest.Host) { h.Dev("0000:16:00.0").Node(-1) }, "expect: unknown nic_irq *\nsays: numa_unknown"},
+		{"one node", map[int][4]int{40: {0, 0, 905000, 0}, 41: {0, 0, 0, 905000}}, func(h *hosttest.Host) { h.Nodes("0-3") }, "expect: ok nic_irq *"},
+		{"another limit", map[int][4]int{40: {4000, 0, 901100, 0}, 41: {0, 4000, 0, 901100}}, func(h *hosttest.Host) { h.Set("fabricd.yaml", "thresholds: {nic_irq: {remote_percent: 30}}") }, "expect: ok nic_irq *"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := machine(t, old, test.to)
+			if test.change != nil {
+				test.change(h)
+			}
+			h.Expect(test.expect + "\nnever: fail nic_irq *")
+		})
+	}
+}
