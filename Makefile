@@ -11,9 +11,12 @@ ARGS ?=
 
 # The same for every command but the race detector's, so that the standard library and all else is compiled once.
 export CGO_ENABLED := 0
+# What is compiled with cgo: NVIDIA's header marks as deprecated what older drivers need.
+export CGO_CFLAGS  := -O2 -g -Wno-deprecated-declarations
 export GOFLAGS     := -trimpath -buildvcs=false $(GOFLAGS)
 
-LDFLAGS     := -ldflags "-s -w -X main.version=$(VERSION)"
+LINK        := -s -w -X main.version=$(VERSION)
+LDFLAGS     := -ldflags "$(LINK)"
 STATICCHECK := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 # deploy/prometheus: *_test.yml are promtool's unit tests, prometheus.yml is a scrape configuration, the others are rules.
@@ -24,10 +27,14 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test deps fmt vet race lint generate generated rules modules cross bench golden cover clean help
+.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules modules cross bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
+
+# The driver's library is looked for when it runs, and its functions when they are called: no driver has them all.
+fabricd-nvml: ## build the program that asks NVIDIA's driver, which needs a C compiler: ./fabricd-nvml
+	CGO_ENABLED=1 $(GO) build -ldflags "$(LINK) -extldflags=-Wl,-z,lazy" -o fabricd-nvml ./cmd/fabricd-nvml
 
 run: build ## build the daemon and run it on this machine (http://localhost:9794)
 	./fabricd run $(ARGS)
@@ -43,9 +50,11 @@ fmt: ## fail if a file is not gofmt's
 
 vet: ## go vet
 	$(GO) vet ./...
+	CGO_ENABLED=1 $(GO) vet ./cmd/fabricd-nvml
 
 lint: ## staticcheck, and the walls between packages (internal/walls)
 	$(STATICCHECK) ./...
+	CGO_ENABLED=1 $(STATICCHECK) ./cmd/fabricd-nvml
 	$(GO) test ./internal/walls
 
 race: ## all tests of the daemon's module with the race detector
@@ -73,8 +82,8 @@ modules: ## the modules beside the daemon's: dashboards, tools
 	$(GO) -C tools test $(TESTFLAGS) ./...
 
 cross: ## static programs for both architectures, under dist/
-	GOOS=linux GOARCH=amd64 $(GO) build $(LDFLAGS) -o dist/linux-amd64/ ./cmd/...
-	GOOS=linux GOARCH=arm64 $(GO) build $(LDFLAGS) -o dist/linux-arm64/ ./cmd/...
+	GOOS=linux GOARCH=amd64 $(GO) build $(LDFLAGS) -o dist/linux-amd64/ ./cmd/fabricd
+	GOOS=linux GOARCH=arm64 $(GO) build $(LDFLAGS) -o dist/linux-arm64/ ./cmd/fabricd
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -89,7 +98,7 @@ cover: ## coverage of all packages by all tests, the total last
 	$(GO) tool cover -func=cover.out | tail -n 1
 
 clean: ## remove what was built
-	rm -rf fabricd dist cover.out
+	rm -rf fabricd fabricd-nvml dist cover.out
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

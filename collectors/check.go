@@ -136,17 +136,17 @@ type Evidence struct {
 
 // Verdictf makes a verdict without a remedy.
 func Verdictf(s Status, format string, args ...any) Verdict {
-	return Verdict{Status: s, Reason: fmt.Sprintf(format, args...)}
+	return Verdict{Status: s, Reason: probes.Printable(fmt.Sprintf(format, args...))}
 }
 
 // Remedyf adds a remedy.
 func (v Verdict) Remedyf(format string, args ...any) Verdict {
-	v.Remedy = fmt.Sprintf(format, args...)
+	v.Remedy = probes.Printable(fmt.Sprintf(format, args...))
 	return v
 }
 
 // With adds evidence.
 func (v Verdict) With(source string, value any) Verdict {
-	v.Evidence = append(v.Evidence, Evidence{source, fmt.Sprint(value)})
+	v.Evidence = append(v.Evidence, Evidence{probes.Printable(source), probes.Printable(fmt.Sprint(value))})
 	return v
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +75,7 @@ type stats struct {
 	period                time.Duration // the longest in force
 	overruns              uint64
 	demand                float64
-	problems              []string // one line a unit that is not well
+	problems              []problem // of units that are not well
 }
 
 func (r *running[R]) name() string { return r.Spec.Name }
@@ -222,14 +221,14 @@ func (r *running[R]) stats(now time.Duration, still bool) stats {
 		s.demand += u.meter.demand(r.every)
 		if st := u.state.Load(); st != nil && st.name == "absent" {
 			s.absent++
-		} else if text := problem(st, n == nil); text != "" {
-			s.problems = append(s.problems, strings.TrimSpace(r.Name+" "+name)+": "+text)
+		} else if text := problemText(st, n == nil); text != "" {
+			s.problems = append(s.problems, problem{r.Name, probes.Printable(name), probes.Printable(text)})
 		}
 	}
 	return s
 }
 
-func problem(st *unitState, stale bool) string {
+func problemText(st *unitState, stale bool) string {
 	switch {
 	case st == nil:
 		return ""

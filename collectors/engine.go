@@ -3,12 +3,9 @@
 package collectors
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"path"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +31,8 @@ type Options struct {
 
 const (
 	judgeEvery   = time.Second
+	judgeMost    = 5 * time.Second
+	judgeShare   = 0.002       // of a core
 	keepEnded    = time.Minute // a finding is shown for so long after its condition ended
 	gapPeriods   = 10          // a pause of so many judgements starts all histories anew
 	firstPatient = 200 * time.Millisecond
@@ -50,12 +49,15 @@ type Engine struct {
 	load     atomic.Uint64
 	state    atomic.Pointer[State]
 	changed  chan struct{} // the inventory is new
+	ready    chan struct{} // closed with the first judgement
 	lastStep time.Duration
-	tree     *topo.Tree // of the newest inventory and plan
+	period   time.Duration // between judgements
+	cost     time.Duration // of a judgement, smoothed
+	tree     *topo.Tree    // of the newest inventory and plan
 	treeOf   *probes.Inventory
 	treePlan *config.Config
 	memory   map[string]*remembered // findings by check and subject
-	problems map[string]bool
+	problems map[problem]bool
 
 	docs  [][][]MetricDoc // a collector's tables' metrics
 	descs [][]tableDescs
@@ -88,7 +90,7 @@ func NewEngine(o Options) *Engine {
 	if o.Budget == (Budget{}) {
 		o.Budget = DefaultBudget()
 	}
-	e := &Engine{options: o, clock: &clock{time.Now()}, changed: make(chan struct{}, 1), memory: map[string]*remembered{}, problems: map[string]bool{}}
+	e := &Engine{options: o, clock: &clock{time.Now()}, changed: make(chan struct{}, 1), ready: make(chan struct{}), memory: map[string]*remembered{}, problems: map[problem]bool{}}
 	e.epoch = e.clock.start
 	if o.Host.Recorded() {
 		e.epoch = time.Time{}
@@ -123,7 +125,7 @@ func (e *Engine) newMeter(name string) *meter {
 // excludes. Running readers and their histories go on; intervals stay as they were.
 func (e *Engine) SetConfig(c *config.Config) {
 	e.config.Store(c)
-	e.options.Host.Refresh()
+	e.options.Host.Wake()
 	e.poke()
 }
 
@@ -138,6 +140,9 @@ func (e *Engine) poke() {
 // State gives the newest judgement, or nil before the first.
 func (e *Engine) State() *State { return e.state.Load() }
 
+// Ready is closed with the first judgement.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
 // wants says whether the options let a check be judged.
 func (e *Engine) wants(check string) bool {
 	match := func(glob string) bool { ok, _ := path.Match(glob, check); return ok }
@@ -145,90 +150,6 @@ func (e *Engine) wants(check string) bool {
 		return false
 	}
 	return len(e.options.Only) == 0 || slices.ContainsFunc(e.options.Only, match)
-}
-
-// Run reads and judges a live host until ctx is done.
-func (e *Engine) Run(ctx context.Context) {
-	watch := make(chan struct{})
-	go func() { e.options.Host.Watch(ctx, e.poke); close(watch) }()
-	var attempts sync.WaitGroup
-	e.reconcile(ctx, &attempts)
-	e.awaitFirst(ctx, &attempts)
-	ticker := time.NewTicker(e.judgePeriod())
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		e.judge(e.clock.now(), true)
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		case <-e.changed:
-			e.reconcile(ctx, nil)
-		}
-	}
-	e.stop(watch)
-}
-
-// stop ends what Run began. What hangs in a driver is left behind.
-func (e *Engine) stop(watch <-chan struct{}) {
-	patience := time.NewTimer(stopPatience)
-	defer patience.Stop()
-	for _, r := range e.runners {
-		r.stop(stopPatience)
-	}
-	select {
-	case <-watch:
-	case <-patience.C:
-	}
-}
-
-// judgePeriod is a second, or less where a short window has to hold samples.
-func (e *Engine) judgePeriod() time.Duration {
-	if e.options.Window > 0 {
-		return max(min(judgeEvery, e.options.Window/5), 10*time.Millisecond)
-	}
-	return judgeEvery
-}
-
-// awaitFirst waits for every unit's first attempt, but for no stuck one.
-func (e *Engine) awaitFirst(ctx context.Context, attempts *sync.WaitGroup) {
-	all := make(chan struct{})
-	go func() { attempts.Wait(); close(all) }()
-	patience := time.NewTimer(firstPatient)
-	defer patience.Stop()
-	select {
-	case <-all:
-	case <-patience.C:
-	case <-ctx.Done():
-	}
-}
-
-func (e *Engine) reconcile(ctx context.Context, attempts *sync.WaitGroup) {
-	v := e.view(e.clock.now())
-	for _, r := range e.runners {
-		r.reconcile(ctx, v, true, attempts)
-	}
-}
-
-// Play runs through a recording in virtual time: a reading and a judgement at
-// each mark.
-func (e *Engine) Play() error {
-	host := e.options.Host
-	marks := host.Marks()
-	for i, mark := range marks {
-		if i > 0 {
-			if err := host.Seek(i); err != nil {
-				return fmt.Errorf("mark %s: %w", mark, err)
-			}
-		}
-		host.Refresh()
-		v := e.view(mark)
-		for _, r := range e.runners {
-			r.reconcile(context.Background(), v, false, nil)
-			r.readNow(mark)
-		}
-		e.judge(mark, false)
-	}
-	return nil
 }
 
 // view shows the machine at a moment, as yet without readings.
@@ -247,7 +168,7 @@ func (e *Engine) view(at time.Duration) *View {
 // judge looks at the newest readings, judges them and publishes the outcome.
 func (e *Engine) judge(at time.Duration, live bool) {
 	v := e.view(at)
-	if live && e.lastStep > 0 && at-e.lastStep > gapPeriods*e.judgePeriod() {
+	if live && e.lastStep > 0 && at-e.lastStep > gapPeriods*max(e.period, e.judgePeriod()) {
 		for _, r := range e.runners {
 			r.restart()
 		}
@@ -267,7 +188,9 @@ func (e *Engine) judge(at time.Duration, live bool) {
 	s.Findings = e.remember(list, at, live)
 	e.balance(s.stats)
 	e.logProblems(s.stats)
-	e.state.Store(s)
+	if e.state.Swap(s) == nil {
+		close(e.ready)
+	}
 }
 
 // balance tells the units how far all of them together are over the budget.
@@ -277,27 +200,6 @@ func (e *Engine) balance(all []stats) {
 		sum += s.demand
 	}
 	e.load.Store(math.Float64bits(sum))
-}
-
-func (e *Engine) logProblems(all []stats) {
-	if e.options.Log == nil {
-		return
-	}
-	now := map[string]bool{}
-	for _, s := range all {
-		for _, p := range s.problems {
-			now[p] = true
-			if !e.problems[p] {
-				e.options.Log(p, false)
-			}
-		}
-	}
-	for p := range e.problems {
-		if !now[p] {
-			e.options.Log(p, true)
-		}
-	}
-	e.problems = now
 }
 
 // Register adds the engine to a registry.

@@ -24,6 +24,7 @@ func (e *Engine) AppendText(b []byte, x Exposition) []byte {
 	if s == nil {
 		return b
 	}
+	set := newSeriesSet()
 	for i, tables := range e.docs {
 		var seen []string
 		for t, metrics := range tables {
@@ -32,7 +33,8 @@ func (e *Engine) AppendText(b []byte, x Exposition) []byte {
 					continue
 				}
 				seen = append(seen, doc.Name)
-				b = e.appendFamily(b, x, s.sheets[i], tables, t, m)
+				set.reset()
+				b = e.appendFamily(b, x, set, s.sheets[i][t:], tables[t:], m)
 			}
 		}
 	}
@@ -40,17 +42,17 @@ func (e *Engine) AppendText(b []byte, x Exposition) []byte {
 	return e.appendStats(b, x, s)
 }
 
-// appendFamily writes the family of metric m of table t: all metrics of the
-// collector that have its name.
-func (e *Engine) appendFamily(b []byte, x Exposition, sheets []sheet, tables [][]MetricDoc, t, m int) []byte {
-	doc := tables[t][m]
+// appendFamily writes the family of metric m of the first table: all metrics
+// of the tables that have its name.
+func (e *Engine) appendFamily(b []byte, x Exposition, set *seriesSet, sheets []sheet, tables [][]MetricDoc, m int) []byte {
+	doc := tables[0][m]
 	head := len(b)
 	b = x.appendHead(b, doc)
 	body := len(b)
-	for ; t < len(tables); t++ {
+	for t := range tables {
 		for ; m < len(tables[t]); m++ {
 			if tables[t][m].Name == doc.Name {
-				b = sheets[t].appendText(b, m)
+				b = sheets[t].appendText(b, m, set)
 			}
 		}
 		m = 0
@@ -112,28 +114,10 @@ func appendLabel(b []byte, name, value string) []byte {
 	return append(b, '"', '}')
 }
 
-// appendText writes all samples of one metric. The labels of a row are
-// rendered at its first metric and kept: the sheet is this judgement's alone.
-func (s *rowSheet[S]) appendText(b []byte, metric int) []byte {
-	m := &s.columns.Metrics[metric]
-	s.once.Do(s.renderLabels)
-	var own []byte
-	for i := range s.rows {
-		row := &s.rows[i]
-		v, ok := m.Get(row)
-		if !ok || math.IsNaN(v) {
-			continue
-		}
-		labels := s.labels[i]
-		if m.Labels != nil {
-			own = own[:0]
-			for _, l := range m.sorted {
-				own = appendLabel(own, l.Name, l.Get(row))
-			}
-			labels = own
-		}
-		b = appendSample(b, m.Name, labels, v)
-	}
+// appendText writes all samples of one metric that are new to the family.
+func (s *rowSheet[S]) appendText(b []byte, metric int, set *seriesSet) []byte {
+	name := s.columns.Metrics[metric].Name
+	s.each(metric, set, func(_ *S, labels []byte, v float64) { b = appendSample(b, name, labels, v) })
 	return b
 }
 

@@ -3,8 +3,6 @@
 package collectors
 
 import (
-	"math"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -97,15 +95,7 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
-	for i := range s.sheets {
-		for j, sheet := range s.sheets[i] {
-			sheet.collect(e.descs[i][j], func(d *prometheus.Desc, k Kind, v float64, labels []string) {
-				if !math.IsNaN(v) {
-					send(ch, d, k, v, labels...)
-				}
-			})
-		}
-	}
+	e.collectSheets(ch, s)
 	e.eachFinding(s, func(metric, check, subject string, v float64) {
 		send(ch, e.self.gauges[metric], Gauge, v, check, subject)
 	})
@@ -113,6 +103,23 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 		e.eachStat(r.name(), s.stats[i], func(metric string, v float64, labels ...string) {
 			send(ch, e.self.gauges[metric], e.self.docs[metric].Kind, v, labels...)
 		})
+	}
+}
+
+// collectSheets gives the series of all rows, each family's once.
+func (e *Engine) collectSheets(ch chan<- prometheus.Metric, s *State) {
+	for i, tables := range e.docs {
+		sets := map[string]*seriesSet{}
+		for t, metrics := range tables {
+			for m, doc := range metrics {
+				if sets[doc.Name] == nil {
+					sets[doc.Name] = newSeriesSet()
+				}
+				s.sheets[i][t].collect(m, sets[doc.Name], func(k Kind, v float64, labels []string) {
+					send(ch, e.descs[i][t][m], k, v, labels...)
+				})
+			}
+		}
 	}
 }
 

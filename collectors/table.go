@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A Table is rows found in the readings R of a collector, with their Columns.
@@ -40,9 +38,10 @@ type judged struct {
 
 // A sheet is the rows of a table as they were at a moment, ready for scrapes.
 type sheet interface {
-	// appendText appends all samples of the table's metric of that number.
-	appendText(b []byte, metric int) []byte
-	collect(descs []*prometheus.Desc, send func(desc *prometheus.Desc, k Kind, v float64, labels []string))
+	// appendText appends the samples of the table's metric of that number that
+	// are not in the set.
+	appendText(b []byte, metric int, set *seriesSet) []byte
+	collect(metric int, set *seriesSet, send func(k Kind, v float64, labels []string))
 }
 
 // Rows makes a table of the rows that get finds in each unit's reading.
@@ -224,23 +223,13 @@ type rowSheet[S any] struct {
 	labels [][]byte // of each row, rendered
 }
 
-func (s *rowSheet[S]) collect(descs []*prometheus.Desc, send func(*prometheus.Desc, Kind, float64, []string)) {
-	for i := range s.rows {
-		row := &s.rows[i]
-		common := values(s.columns.Labels, row)
-		for j := range s.columns.Metrics {
-			m := &s.columns.Metrics[j]
-			v, ok := m.Get(row)
-			if !ok {
-				continue
-			}
-			labels := common
-			if m.Labels != nil {
-				labels = values(m.Labels, row)
-			}
-			send(descs[j], m.Kind, v, labels)
-		}
+func (s *rowSheet[S]) collect(metric int, set *seriesSet, send func(Kind, float64, []string)) {
+	m := &s.columns.Metrics[metric]
+	labels := s.columns.Labels
+	if m.Labels != nil {
+		labels = m.Labels
 	}
+	s.each(metric, set, func(row *S, _ []byte, v float64) { send(m.Kind, v, values(labels, row)) })
 }
 
 func values[S any](labels []Label[S], row *S) []string {

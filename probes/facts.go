@@ -29,9 +29,10 @@ func (h *Host) nodes() []Node {
 		if err != nil {
 			continue
 		}
-		n.CPUList = textOf(dir, "cpulist")
-		if cpus, err := ParseList(n.CPUList); err == nil {
-			n.CPUs = len(cpus)
+		b, err := dir.ReadFile("cpulist")
+		n.CPUList = Printable(string(bytes.TrimSpace(b)))
+		if cpus, bad := ParseList(n.CPUList); err == nil && bad == nil {
+			n.CPUs = Some(len(cpus))
 		}
 		for d := range strings.FieldsSeq(textOf(dir, "distance")) {
 			if v, err := strconv.Atoi(d); err == nil {

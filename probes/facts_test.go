@@ -141,8 +141,8 @@ func TestNodes(t *testing.T) {
 	onBoth(t, Options{}, entries, func(t *testing.T, h *Host) {
 		got := h.Inventory().Nodes
 		want := []Node{
-			{ID: 0, CPUList: "0-3,8", CPUs: 5, MemTotal: Some(uint64(65843236) << 10), Distances: []int{10, 40, 80, 80}},
-			{ID: 8, Distances: []int{40, 10}},
+			{ID: 0, CPUList: "0-3,8", CPUs: Some(5), MemTotal: Some(uint64(65843236) << 10), Distances: []int{10, 40, 80, 80}},
+			{ID: 8, CPUs: Some(0), Distances: []int{40, 10}},
 			{ID: 252},
 		}
 		if !reflect.DeepEqual(got, want) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/fabricd/fabricd/probes/pci"
 )
@@ -106,7 +107,7 @@ func (h *Host) function(bus *Dir, name string, addr pci.Address, old *Inventory)
 func (f *Function) place() {
 	for part := range strings.SplitSeq(path.Dir(f.Path), "/") {
 		if rest, ok := strings.CutPrefix(part, "pci"); ok && strings.Count(rest, ":") == 1 {
-			f.Root, f.Above = part, nil
+			f.Root, f.Above = Printable(part), nil
 		} else if _, err := pci.ParseAddress(part); err == nil {
 			f.Above = append(f.Above, part)
 		}
@@ -137,7 +138,7 @@ func (f *Function) readFixed(dir *Dir) {
 	f.Kind = pci.KindOf(f.Vendor, f.Class)
 	f.LocalCPUs = textOf(dir, "local_cpulist")
 	if target, err := dir.Readlink("physfn"); err == nil {
-		f.PhysicalFunction = path.Base(target)
+		f.PhysicalFunction = nameOf(target)
 	}
 	if file, err := dir.d.open("current_link_width"); err == nil {
 		file.close()
@@ -161,7 +162,7 @@ func (f *Function) readFixed(dir *Dir) {
 // readChanging reads what may change while the device stays.
 func (f *Function) readChanging(h *Host, dir *Dir) {
 	if target, err := dir.Readlink("driver"); err == nil {
-		f.Driver = path.Base(target)
+		f.Driver = nameOf(target)
 	}
 	b, err := dir.ReadFile("numa_node")
 	if n, e := strconv.Atoi(string(bytes.TrimSpace(b))); err == nil && e == nil && n >= -1 {
@@ -170,9 +171,9 @@ func (f *Function) readChanging(h *Host, dir *Dir) {
 		f.NUMANode = None[int](err)
 	}
 	if target, err := dir.Readlink("iommu_group"); err == nil {
-		f.IOMMUGroup = path.Base(target)
-		b, err := h.ReadFile(path.Join("sys/kernel/iommu_groups", f.IOMMUGroup, "type"))
-		if text := string(bytes.TrimSpace(b)); err == nil && text != "" {
+		f.IOMMUGroup = nameOf(target)
+		b, err := h.ReadFile(path.Join("sys/kernel/iommu_groups", path.Base(target), "type"))
+		if text := Printable(string(bytes.TrimSpace(b))); err == nil && text != "" {
 			f.IOMMUType = Some(text)
 		} else {
 			f.IOMMUType = None[string](err)
@@ -202,13 +203,15 @@ func textOf(d *Dir, name string) string {
 	return Printable(string(bytes.TrimSpace(b)))
 }
 
-// Printable replaces what does not belong into a label or a terminal.
+// Printable replaces what does not belong into a label or a terminal: control
+// characters, what is no UTF-8, and what is invisible or turns text around, by
+// which one name could pass for another.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' || 0x80 <= r && r < 0xa0 {
+		if r == '\uFFFD' || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return '?'
 		}
 		return r

@@ -7,7 +7,6 @@
 package probes
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"path"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/fabricd/fabricd/probes/gpu"
 )
@@ -26,6 +24,8 @@ type Options struct {
 	Exclude []string
 	// AssumeBareMetal overrides what is found out about hypervisors.
 	AssumeBareMetal bool
+	// GPUs asks the GPU driver of a live host. Nil: there is no such source.
+	GPUs GPUSource
 }
 
 // A Host is a machine: the one at hand, one below a mount point, or a recorded one.
@@ -39,8 +39,9 @@ type Host struct {
 	inventory  atomic.Pointer[Inventory]
 	refreshing sync.Mutex // one refresh at a time
 	events     atomic.Uint64
-	kept       atomic.Int64 // attributes kept open
-	buffers    sync.Pool    // of *[pageSize]byte
+	wake       chan struct{} // Watch is to look again
+	kept       atomic.Int64  // attributes kept open
+	buffers    sync.Pool     // of *[pageSize]byte
 	unbound    unbindings
 	facts      *Facts // of a live host, read once
 
@@ -52,7 +53,7 @@ type Host struct {
 }
 
 func newHost(t tree, o Options) *Host {
-	h := &Host{tree: t, options: o}
+	h := &Host{tree: t, options: o, wake: make(chan struct{}, 1)}
 	h.exclude.Store(&o.Exclude)
 	return h
 }
@@ -138,28 +139,6 @@ func (h *Host) Exists(name string) bool {
 	return err == nil
 }
 
-// GPUs gives what NVML answers. On a host without that source the error is
-// fs.ErrNotExist.
-func (h *Host) GPUs() (*gpu.Snapshot, error) {
-	if !h.Recorded() {
-		return nil, &fs.PathError{Op: "ask", Path: "NVML", Err: fs.ErrNotExist}
-	}
-	b, err := h.ReadFile("gpu.json")
-	if err != nil {
-		return nil, err
-	}
-	h.gpus.Lock()
-	defer h.gpus.Unlock()
-	if h.gpus.last == nil || !bytes.Equal(b, h.gpus.raw) {
-		s, err := gpu.Parse(b)
-		if err != nil {
-			return nil, err
-		}
-		h.gpus.raw, h.gpus.last = b, s
-	}
-	return h.gpus.last, nil
-}
-
 // A Dir is a directory of the host, kept for repeated reads below it.
 type Dir struct {
 	h *Host
@@ -193,106 +172,3 @@ func (d *Dir) Attr(name string, size int) *Attr {
 // Close closes the directory. Attributes made from it stay open, but can no
 // longer be opened again.
 func (d *Dir) Close() { d.d.close() }
-
-// refusedFor is how long a refused attribute is left alone: asking for what a
-// driver restricts floods the kernel's log.
-const refusedFor = 30 * time.Second
-
-// maxKept bounds the attributes kept open; those beyond are opened at each
-// read. Go raises the limit of descriptors to the hard one, usually 2^19.
-const maxKept = 1 << 14
-
-// An Attr is one attribute kept open between reads: a pread into a kept
-// buffer, no allocation. It is not safe for concurrent use.
-type Attr struct {
-	dir  *Dir
-	name string
-	f    file
-	buf  []byte
-
-	refused error // not asked again until notBefore, or until an event
-	until   time.Time
-	event   uint64
-}
-
-// Read reads the attribute anew. The bytes, without trailing white space, are
-// good until the next Read. ENODEV closes it, so that the next Read opens what
-// may have come back.
-func (a *Attr) Read() ([]byte, error) {
-	n, err := a.readInto(a.buf)
-	if err != nil {
-		return nil, err
-	}
-	for n > 0 && (a.buf[n-1] == '\n' || a.buf[n-1] == ' ' || a.buf[n-1] == 0) {
-		n--
-	}
-	return a.buf[:n], nil
-}
-
-// pageSize is the most that a sysfs attribute of text holds, and the size of
-// PCI Express configuration space.
-const pageSize = 4096
-
-// buffer lends a buffer; it goes back with buffers.Put.
-func (h *Host) buffer() *[pageSize]byte {
-	if buf, ok := h.buffers.Get().(*[pageSize]byte); ok {
-		return buf
-	}
-	return new([pageSize]byte)
-}
-
-// View reads a binary attribute into a buffer that the host lends, and shows
-// it to f; the bytes are good until f returns.
-func (a *Attr) View(f func([]byte)) error {
-	buf := a.dir.h.buffer()
-	defer a.dir.h.buffers.Put(buf)
-	n, err := a.readInto(buf[:])
-	if err == nil {
-		f(buf[:n])
-	}
-	return err
-}
-
-func (a *Attr) readInto(buf []byte) (int, error) {
-	if a.refused != nil {
-		if a.event == a.dir.h.events.Load() && time.Now().Before(a.until) {
-			return 0, a.refused
-		}
-		a.refused = nil
-	}
-	if a.f == nil {
-		f, err := a.dir.d.open(a.name)
-		if err != nil {
-			return 0, a.fail(err)
-		}
-		a.f = f
-		a.dir.h.kept.Add(1)
-	}
-	n, err := a.f.readAt(buf)
-	if err != nil {
-		return 0, a.fail(err)
-	}
-	if a.dir.h.kept.Load() > maxKept {
-		a.Close()
-	}
-	return n, nil
-}
-
-// fail closes the attribute and, on a live host, leaves a refused one alone
-// for a while. In a recording every mark is asked.
-func (a *Attr) fail(err error) error {
-	a.Close()
-	if !a.dir.h.Recorded() && (Refused(err) || errors.Is(err, fs.ErrNotExist)) {
-		a.refused, a.until, a.event = err, time.Now().Add(refusedFor), a.dir.h.events.Load()
-	}
-	return err
-}
-
-// Close gives the descriptor back.
-func (a *Attr) Close() {
-	if a.f != nil {
-		a.f.close()
-		a.f = nil
-		a.dir.h.kept.Add(-1)
-	}
-}

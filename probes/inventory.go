@@ -4,6 +4,7 @@ package probes
 
 import (
 	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/probes/pci"
 )
@@ -25,6 +26,7 @@ func None[T any](err error) Value[T] { return Value[T]{Err: err} }
 // never changed; a refresh makes a new one.
 type Inventory struct {
 	Generation uint64
+	At         time.Time   // when it was taken
 	Functions  []*Function // by address
 	Netdevs    []*Netdev   // by name
 	RDMA       []*RDMADevice
@@ -125,7 +127,7 @@ type RDMAPort struct {
 type Node struct {
 	ID        int
 	CPUList   string
-	CPUs      int // zero for nodes of memory alone
+	CPUs      Value[int] // 0 of nodes of memory alone
 	MemTotal  Value[uint64]
 	Distances []int // one for each online node, in order
 }
@@ -155,6 +157,9 @@ func (inv *Inventory) Function(address string) *Function {
 	return inv.byAddress[address]
 }
 
+// Taken gives the newest inventory, or nil before the first: it never waits.
+func (h *Host) Taken() *Inventory { return h.inventory.Load() }
+
 // Inventory gives the newest inventory, made at first use.
 func (h *Host) Inventory() *Inventory {
 	if inv := h.inventory.Load(); inv != nil {
@@ -168,7 +173,7 @@ func (h *Host) Refresh() *Inventory {
 	h.refreshing.Lock()
 	defer h.refreshing.Unlock()
 	old := h.inventory.Load()
-	inv := &Inventory{Generation: 1, byAddress: map[string]*Function{}}
+	inv := &Inventory{Generation: 1, At: time.Now(), byAddress: map[string]*Function{}}
 	if old != nil {
 		inv.Generation = old.Generation + 1
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func liveSmall(t testing.TB) (*Host, string) {
@@ -185,6 +186,7 @@ func TestLiveIsRecorded(t *testing.T) {
 			recorded := record(t, Options{}, entries...)
 			got, want := mounted.Refresh(), recorded.Refresh()
 			for _, inv := range []*Inventory{got, want} {
+				inv.At = time.Time{}
 				for _, f := range inv.Functions {
 					f.identity, f.NUMANode.Err, f.MaxWidthRaw.Err, f.IOMMUType.Err = 0, nil, nil, nil // said in other words
 				}

@@ -58,16 +58,24 @@ func (h *Host) netdevs(inv *Inventory) {
 			continue
 		}
 		n := readNetdev(dir, name, own)
+		if target, err := dir.Readlink("master"); err == nil {
+			n.Master = nameOf(target)
+			n.Bonded = h.Exists(path.Join(classNet, path.Base(target), "bonding"))
+		}
 		dir.Close()
-		n.Bonded = n.Master != "" && h.Exists(path.Join(classNet, n.Master, "bonding"))
 		n.Function, n.Port = f, direct && !representor(n.PhysPortName)
 		inv.Netdevs = append(inv.Netdevs, n)
 		f.Netdevs = append(f.Netdevs, n)
 	}
 }
 
+// nameOf gives the name of what a link leads to. Whoever can name a device, an
+// interface or a mount can put anything but a slash and a NUL into it; paths
+// keep names as they are, what is shown does not.
+func nameOf(target string) string { return Printable(path.Base(target)) }
+
 func readNetdev(dir *Dir, name, own string) *Netdev {
-	n := &Netdev{Name: name, Path: own, MAC: textOf(dir, "address"), OperState: textOf(dir, "operstate"), PhysPortName: textOf(dir, "phys_port_name")}
+	n := &Netdev{Name: Printable(name), Path: own, MAC: textOf(dir, "address"), OperState: textOf(dir, "operstate"), PhysPortName: textOf(dir, "phys_port_name")}
 	n.Type, _ = strconv.Atoi(textOf(dir, "type"))
 	n.MTU, _ = strconv.Atoi(textOf(dir, "mtu"))
 	n.DevPort, _ = strconv.Atoi(textOf(dir, "dev_port"))
@@ -80,9 +88,6 @@ func readNetdev(dir *Dir, name, own string) *Netdev {
 		n.Carrier = Some(true)
 	case "0":
 		n.Carrier = Some(false)
-	}
-	if target, err := dir.Readlink("master"); err == nil {
-		n.Master = path.Base(target)
 	}
 	return n
 }
@@ -111,7 +116,7 @@ func (h *Host) rdma(inv *Inventory) {
 			continue
 		}
 		d := &RDMADevice{
-			Name: name, Path: own, Function: f, Port: direct,
+			Name: Printable(name), Path: own, Function: f, Port: direct,
 			NodeGUID: guid(textOf(dir, "node_guid")), SysImageGUID: guid(textOf(dir, "sys_image_guid")),
 			Firmware: textOf(dir, "fw_ver"), HCAType: textOf(dir, "hca_type"),
 		}

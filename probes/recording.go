@@ -5,20 +5,16 @@ package probes
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"
 )
 
@@ -26,14 +22,13 @@ import (
 // all of its configuration space stays below a tenth of it.
 const MaxRecording = 256 << 20
 
-var errLeadsOut = errors.New("leads out of the archive")
-
 // A Manifest says which sources a recording asked, and with what result.
 type Manifest struct {
 	Fabricd string            `json:"fabricd,omitempty"`
 	Kernel  string            `json:"kernel,omitempty"`
 	Time    time.Time         `json:"time,omitzero"`
 	Files   int               `json:"files,omitempty"` // entries beside the manifest: a truncated recording has fewer
+	Bytes   int               `json:"bytes,omitempty"` // what follows the manifest: its last entry may be cut as well
 	Sources map[string]string `json:"sources,omitempty"`
 	Caps    []string          `json:"capabilities,omitempty"`
 }
@@ -116,20 +111,17 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 	if len(archive.Files) == 0 {
 		return nil, nil, errors.New("holds no files: not a recording (want txtar, entries like -- sys/class/… --)")
 	}
+	manifest, err := readManifest(b, archive)
+	if err != nil {
+		return nil, nil, err
+	}
 	f := &film{changes: map[time.Duration][]change{}}
 	type entryKey struct {
 		at   time.Duration
 		name string
 	}
 	seen := make(map[entryKey]bool, len(archive.Files))
-	var manifest *Manifest
 	for _, entry := range archive.Files {
-		if entry.Name == "manifest.json" {
-			manifest = &Manifest{}
-			if err := json.Unmarshal(entry.Data, manifest); err != nil {
-				return nil, nil, fmt.Errorf("manifest.json: %w", err)
-			}
-		}
 		at, c, err := parseEntry(entry)
 		if err != nil {
 			return nil, nil, fmt.Errorf("entry %q: %w", shorten(entry.Name), err)
@@ -141,9 +133,6 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 		seen[key] = true
 		f.changes[at] = append(f.changes[at], c)
 	}
-	if manifest != nil && manifest.Files > len(archive.Files)-1 {
-		return nil, nil, fmt.Errorf("is truncated: %d of %d entries are there", len(archive.Files)-1, manifest.Files)
-	}
 	f.changes[0] = append(f.changes[0], change{kind: changeRemove})
 	for at, list := range f.changes {
 		f.marks = append(f.marks, at)
@@ -153,97 +142,37 @@ func parseRecording(b []byte) (*film, *Manifest, error) {
 	return f, manifest, nil
 }
 
-func parseEntry(entry txtar.File) (at time.Duration, c change, err error) {
-	name, target, isLink := strings.Cut(entry.Name, " -> ")
-	c = change{kind: changeFile, origin: entry.Name, data: entry.Data}
-	if rest, ok := strings.CutPrefix(name, "at/"); ok {
-		mark, rest, ok := strings.Cut(rest, "/")
-		at, err = time.ParseDuration(mark)
-		if err != nil || at <= 0 || !ok {
-			return 0, c, fmt.Errorf("%q is no mark (want at/10s/NAME)", mark)
-		}
-		name = rest
+// readManifest gives what an archive says of itself, nil if it says nothing, and
+// refuses one of which a part is missing. One from before its bytes were
+// counted is taken for whole if all entries are there.
+func readManifest(b []byte, archive *txtar.Archive) (*Manifest, error) {
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "manifest.json" })
+	if i < 0 {
+		return nil, nil
 	}
-	if err := checkName(name); err != nil {
-		return 0, c, err
+	m, data := &Manifest{}, archive.Files[i].Data
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(m); err != nil {
+		return nil, fmt.Errorf("manifest.json: %w", unexpected(err))
 	}
-	switch {
-	case name == "rm" && at > 0:
-		c.kind, c.name = changeRemove, name
-	case isLink:
-		c.kind, c.name, c.data = changeLink, name, []byte(target)
-		err = checkTarget(name, target)
-	case strings.HasSuffix(name, ".hex") && !strings.HasPrefix(name, "lldp/"):
-		c.name = strings.TrimSuffix(name, ".hex")
-		c.data, err = decodeHex(entry.Data)
-	case strings.HasSuffix(name, ".err") && strings.HasPrefix(name, "sys/"), strings.HasSuffix(name, ".err") && strings.HasPrefix(name, "proc/"):
-		c.name = strings.TrimSuffix(name, ".err")
-		c.errno, err = errnoOf(string(bytes.TrimSpace(entry.Data)))
-	default:
-		c.name = name
+	if n := len(archive.Files) - 1; n < m.Files {
+		return nil, fmt.Errorf("is truncated: %d of %d entries are there", n, m.Files)
 	}
-	return at, c, err
+	if n := len(b) - bytes.Index(b, data) - len(data); n < m.Bytes {
+		return nil, fmt.Errorf("is truncated: %d of %d bytes follow the manifest (if it was edited on purpose, remove bytes from manifest.json)", max(n, 0), m.Bytes)
+	}
+	if _, err := decoder.Token(); err != io.EOF { // last: the name of the next entry may be cut as well
+		return nil, errors.New("manifest.json: more than one value")
+	}
+	return m, nil
 }
 
-func checkName(name string) error {
-	switch {
-	case name == "":
-		return errors.New("has no name")
-	case strings.ContainsRune(name, 0):
-		return errors.New("has a NUL byte in its name")
-	case strings.HasPrefix(name, "/") || path.Clean(name) != name || name == "." || strings.HasPrefix(name, ".."):
-		return errors.New("is not a clean relative name")
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return errors.New("has a control character in its name")
+// unexpected names the end of the text what json.Unmarshal calls it.
+func unexpected(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errors.New("unexpected end of JSON input")
 	}
-	return nil
-}
-
-func checkTarget(name, target string) error {
-	if target == "" || strings.ContainsRune(target, 0) {
-		return errors.New("is a link to nothing")
-	}
-	if strings.HasPrefix(target, "/") {
-		return errLeadsOut
-	}
-	if p := path.Join(path.Dir(name), target); p == ".." || strings.HasPrefix(p, "../") {
-		return errLeadsOut
-	}
-	return nil
-}
-
-func decodeHex(b []byte) ([]byte, error) {
-	digits := make([]byte, 0, len(b))
-	for _, c := range b {
-		if c != '\n' && c != ' ' && c != '\t' && c != '\r' {
-			digits = append(digits, c)
-		}
-	}
-	n, err := hex.Decode(digits, digits) // in place: it writes behind where it reads
-	if err != nil {
-		return nil, fmt.Errorf("hex: %w", err)
-	}
-	return digits[:n], nil
-}
-
-// errnoOf finds an error number by its name.
-func errnoOf(name string) (syscall.Errno, error) {
-	for e := syscall.Errno(1); e < 134; e++ {
-		if name != "" && unix.ErrnoName(e) == name {
-			return e, nil
-		}
-	}
-	if name == "EOPNOTSUPP" { // the same number as ENOTSUP, which is the name found
-		return syscall.EOPNOTSUPP, nil
-	}
-	return 0, fmt.Errorf("%q is not the name of an error (want EIO, EINVAL …)", shorten(name))
-}
-
-func shorten(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
+	return err
 }
 
 // apply makes the tree what it is at mark i.

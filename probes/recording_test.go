@@ -59,6 +59,7 @@ func TestRecordedBad(t *testing.T) {
 		{"manifest is no JSON", archive("manifest.json", "{"), "manifest.json: unexpected end"},
 		{"manifest of another shape", archive("manifest.json", `{"files": "many"}`), "manifest.json: "},
 		{"truncated", archive("manifest.json", `{"files": 3}`, "sys/a", "1", "sys/b", "2"), "is truncated: 2 of 3 entries are there"},
+		{"cut within its last entry", archive("manifest.json", `{"files": 2, "bytes": 30}`, "sys/a", "1", "sys/b", "2"), "is truncated: 28 of 30 bytes follow the manifest"},
 		{"long name", archive("at/x/"+strings.Repeat("n", 1000), ""), `entry "at/x/` + strings.Repeat("n", 75) + `…"`},
 	}
 	for _, test := range tests {

@@ -20,22 +20,50 @@ const (
 	refreshRest  = time.Second            // between two refreshes at least
 )
 
-// Watch refreshes the inventory on kernel events of PCI, network and RDMA
-// devices, on link notifications, and every 30 s anyway, until ctx is done.
-// Without the right to listen the 30 s remain. changed is called after each.
-// In a recording nothing changes by itself.
+// Watch takes the inventory, and again on kernel events of PCI, network and
+// RDMA devices, on link notifications, on Wake and every 30 s anyway, until
+// ctx is done. Without the right to listen the 30 s remain. changed is called
+// after each. What hangs in a driver hangs here and nowhere else. In a
+// recording nothing changes by itself.
 func (h *Host) Watch(ctx context.Context, changed func()) {
 	if h.Recorded() {
 		<-ctx.Done()
 		return
 	}
-	poke := make(chan struct{}, 1)
-	wake := func() {
-		select {
-		case poke <- struct{}{}:
-		default:
+	h.listen(ctx)
+	for ctx.Err() == nil {
+		h.Refresh()
+		changed()
+		if !sleep(ctx, refreshRest) || !h.awaitWake(ctx) {
+			return
 		}
 	}
+}
+
+// Wake asks Watch to take the inventory anew.
+func (h *Host) Wake() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// awaitWake waits for the next reason to look again; not ok is the end.
+func (h *Host) awaitWake(ctx context.Context) (ok bool) {
+	timer := time.NewTimer(refreshEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	case <-h.wake:
+		return sleep(ctx, refreshDelay)
+	}
+}
+
+// listen begins to listen to the kernel, as far as it may.
+func (h *Host) listen(ctx context.Context) {
 	for _, l := range []struct {
 		protocol int
 		groups   uint32
@@ -44,33 +72,16 @@ func (h *Host) Watch(ctx context.Context, changed func()) {
 		{unix.NETLINK_KOBJECT_UEVENT, 1, h.takeUevent},
 		{unix.NETLINK_ROUTE, unix.RTMGRP_LINK, func([]byte) bool { return true }},
 	} {
-		if f, err := listen(l.protocol, l.groups); err == nil {
-			stop := context.AfterFunc(ctx, func() { f.Close() })
-			go func() {
-				defer stop()
-				defer f.Close()
-				receive(f, l.take, wake)
-			}()
+		f, err := netlinkSocket(l.protocol, l.groups)
+		if err != nil {
+			continue
 		}
-	}
-	timer := time.NewTimer(refreshEvery)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-poke:
-			if !sleep(ctx, refreshDelay) {
-				return
-			}
-		}
-		h.Refresh()
-		changed()
-		if !sleep(ctx, refreshRest) {
-			return
-		}
-		timer.Reset(refreshEvery)
+		stop := context.AfterFunc(ctx, func() { f.Close() })
+		go func() {
+			defer stop()
+			defer f.Close()
+			receive(f, l.take, h.Wake)
+		}()
 	}
 }
 
@@ -83,8 +94,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// listen opens a netlink socket that the runtime can wait for.
-func listen(protocol int, groups uint32) (*os.File, error) {
+// netlinkSocket opens a netlink socket that the runtime can wait for.
+func netlinkSocket(protocol int, groups uint32) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
 		return nil, err

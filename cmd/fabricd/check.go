@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
 )
 
 // checkFlags are those of the check command.
@@ -98,16 +100,21 @@ func (a *app) report(f *checkFlags) (*collectors.Report, error) {
 		return nil, err
 	}
 	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: a.enabled(c), Config: c, Only: f.only, Skip: f.skip, Window: f.window})
-	if err := observe(e, h.Recorded(), f.window); err != nil {
+	if err := observe(e, h, a.enabled(c), f.window); err != nil {
 		return nil, err
 	}
 	s := e.State()
 	return &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Status: collectors.Worst(s.Findings), Findings: s.Findings}, nil
 }
 
-// observe runs an engine over a recording, or for a while on the machine.
-func observe(e *collectors.Engine, recorded bool, window time.Duration) error {
-	if recorded {
+// startPatience is how long the first readings may take before a command gives
+// up: a driver that does not return must not hold up a job's prolog.
+const startPatience = 20 * time.Second
+
+// observe runs an engine over a recording, or on the machine for a while that
+// begins with the first readings.
+func observe(e *collectors.Engine, h *probes.Host, list []collectors.Collector, window time.Duration) error {
+	if h.Recorded() {
 		if err := e.Play(); err != nil {
 			return exitError{exitUsage, fmt.Errorf("recording: %w", err)}
 		}
@@ -115,11 +122,21 @@ func observe(e *collectors.Engine, recorded bool, window time.Duration) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, window)
-	defer cancel()
-	e.Run(ctx)
-	if e.State() == nil {
-		return exitError{exitUnknown, fmt.Errorf("interrupted before the first reading")}
+	awaitGPUs(ctx, h, list)
+	running, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { e.Run(running); close(done) }()
+	defer func() { cancel(); <-done }()
+	select {
+	case <-e.Ready():
+	case <-ctx.Done():
+		return exitError{exitUnknown, errors.New("interrupted before the first readings")}
+	case <-time.After(startPatience):
+		return exitError{exitUnknown, fmt.Errorf("no readings after %s: a driver does not answer while the inventory is taken (sys/class/net, sys/class/infiniband, sys/bus/pci)", startPatience)}
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(window):
 	}
 	return nil
 }
@@ -200,4 +217,4 @@ func firstLine(b []byte) string {
 	return string(line)
 }
 
-func trimmed(b []byte) string { return strings.TrimSpace(string(b)) }
+func trimmed(b []byte) string { return probes.Printable(strings.TrimSpace(string(b))) }

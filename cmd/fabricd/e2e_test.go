@@ -280,3 +280,39 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("%d links scraped", n)
 	}
 }
+
+// A driver that does not return while the inventory is taken, here a file
+// that nobody writes to: the daemon answers all the same, says that it is not
+// ready, and ends when it is told to.
+func TestStuckInventory(t *testing.T) {
+	root := unpack(t, hosts+"meta-8hca-good.txtar")
+	speed, err := filepath.EvalSymlinks(filepath.Join(root, "sys/class/net/ib4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	speed = filepath.Join(speed, "speed")
+	os.Remove(speed)
+	if err := syscall.Mkfifo(speed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	address := freePort(t)
+	cmd := exec.Command(program(t), "run", "--web.listen-address="+address, "--path.rootfs="+root)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+	d := &daemon{url: "http://" + address}
+	eventually(t, 10*time.Second, "alive", func() bool { return d.get("/-/healthy") == "fabricd is alive\n" })
+	if got := d.get("/-/ready"); !strings.Contains(got, "not there yet") {
+		t.Errorf("ready: %q", got)
+	}
+	cmd.Process.Signal(syscall.SIGHUP)
+	cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("does not end at SIGTERM")
+	}
+}

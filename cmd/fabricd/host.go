@@ -15,9 +15,9 @@ import (
 
 // hostFlags say which machine is looked at, and how.
 type hostFlags struct {
-	recording, rootfs, configFile string
-	exclude                       []string
-	bareMetal                     bool
+	recording, rootfs, configFile, nvml string
+	exclude                             []string
+	bareMetal                           bool
 }
 
 func (f *hostFlags) register(k *kingpin.Application) {
@@ -25,6 +25,7 @@ func (f *hostFlags) register(k *kingpin.Application) {
 	k.Flag("path.rootfs", "Where the machine's root is mounted.").Default("/").StringVar(&f.rootfs)
 	k.Flag("config.file", "Configuration file (YAML): plan, thresholds, mutes, exclusions.").PlaceHolder("FILE").StringVar(&f.configFile)
 	k.Flag("device-exclude", "Glob over PCI addresses that are never opened (repeatable).").PlaceHolder("GLOB").StringsVar(&f.exclude)
+	k.Flag("gpu.nvml-path", "The program that asks NVIDIA's driver; by default fabricd-nvml beside this program or in PATH. Without it nothing is known of the GPUs' load.").PlaceHolder("PROGRAM").StringVar(&f.nvml)
 	k.Flag("assume-bare-metal", "Do not take the machine for a virtual one, whatever it says.").BoolVar(&f.bareMetal)
 }
 
@@ -86,6 +87,9 @@ func (a *app) open() (*probes.Host, *config.Config, error) {
 	if a.host.recording != "" {
 		h, err = probes.OpenRecording(a.host.recording, o)
 	} else {
+		if o.GPUs, err = a.startGPUs(); err != nil {
+			return nil, nil, err
+		}
 		h, err = probes.Live(a.host.rootfs, o)
 	}
 	if err != nil {
@@ -134,5 +138,5 @@ func hostName(h *probes.Host) string {
 	if err != nil {
 		return "unknown"
 	}
-	return name
+	return probes.Printable(name)
 }

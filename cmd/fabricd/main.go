@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/fabricd/fabricd/probes/gpu"
 )
 
 // version is set by the linker.
@@ -68,6 +69,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		fmt.Fprintf(stderr, "fabricd: %v (see fabricd --help)\n", err)
 		return exitUsage
 	}
+	defer a.close()
 	err = command()
 	var exit exitError
 	switch {
@@ -94,6 +96,7 @@ type app struct {
 	stdout, stderr io.Writer
 	actions        map[string]func() error
 	host           hostFlags
+	gpus           *gpu.Client // of a live machine
 	collector      map[string]*bool
 }
 

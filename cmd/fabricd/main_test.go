@@ -115,6 +115,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--host", half}, "--host"},
 		{[]string{"run", "--log.level", "loud"}, "--log.level"},
 		{[]string{"read", "pci"}, "pci"},
+		{[]string{"topo", "--format", "yaml"}, `--format "yaml": want text, json, csv, dot, nccl`},
 		{[]string{"manual", "pages"}, "metrics, checks, config"},
 	} {
 		code, stdout, stderr := fabricd(test.args...)

@@ -34,7 +34,7 @@ func (a *app) read(names []string) error {
 		}
 	}
 	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: list, Config: c, Skip: []string{"*"}, Window: time.Second})
-	if err := observe(e, h.Recorded(), 500*time.Millisecond); err != nil {
+	if err := observe(e, h, list, 500*time.Millisecond); err != nil {
 		return err
 	}
 	r := prometheus.NewRegistry()

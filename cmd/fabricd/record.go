@@ -42,7 +42,7 @@ func (a *app) record(f *recordFlags) error {
 	if f.output == "" { // what kingpin makes of a lone -
 		f.output = "-"
 	}
-	h, _, err := a.open()
+	h, c, err := a.open()
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,7 @@ func (a *app) record(f *recordFlags) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program: a stuck driver may hold it
+	awaitGPUs(ctx, h, a.enabled(c))
 	r, err := record.Record(ctx, h, o)
 	switch {
 	case errors.Is(err, record.ErrInterrupted):

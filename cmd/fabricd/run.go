@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,6 +47,10 @@ func (f *runFlags) register(c *kingpin.CmdClause) {
 	c.Flag("config.check", "Check the configuration file and exit.").BoolVar(&f.checkOnly)
 }
 
+// noStacks is above all levels: an error is about the machine or its
+// configuration, where a stack of this program explains nothing.
+const noStacks = slog.Level(math.MaxInt)
+
 // logger makes the daemon's log on standard error.
 func (a *app) logger(f *runFlags) *slog.Logger {
 	level := zap.NewAtomicLevel()
@@ -55,7 +61,7 @@ func (a *app) logger(f *runFlags) *slog.Logger {
 	if f.logFormat == "json" {
 		encoder = zapcore.NewJSONEncoder(encoding)
 	}
-	return slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, zapcore.AddSync(a.stderr), level)))
+	return slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, zapcore.AddSync(a.stderr), level), zapslog.AddStacktraceAt(noStacks)))
 }
 
 func (a *app) run(f *runFlags) error {
@@ -64,6 +70,9 @@ func (a *app) run(f *runFlags) error {
 	}
 	if a.host.recording != "" {
 		return usage("run watches a machine and takes no --host; a recording is judged by: fabricd check --host %s", a.host.recording)
+	}
+	if err := toolkit.Validate(*f.web.WebConfigFile); err != nil {
+		return usage("--web.config.file: %s", oneLine(err))
 	}
 	log := a.logger(f)
 	h, c, err := a.open()
@@ -82,7 +91,7 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	log.Info("fabricd starts", "version", version, "kernel", h.Inventory().Facts.Kernel, "pid", os.Getpid())
+	log.Info("fabricd starts", "version", version, "pid", os.Getpid())
 	return a.serve(e, h, server, f, log)
 }
 
@@ -126,7 +135,7 @@ func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f
 			if errors.Is(err, http.ErrServerClosed) {
 				return nil
 			}
-			return usage("cannot serve: %w (another fabricd, or another program, at this address? see --web.listen-address)", err)
+			return cannotServe(err)
 		case <-ctx.Done():
 			log.Info("fabricd ends")
 			ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
@@ -136,6 +145,24 @@ func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f
 			return nil
 		}
 	}
+}
+
+func cannotServe(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return usage("cannot serve: %s (another fabricd, or another program, at this address? see --web.listen-address)", oneLine(err))
+	}
+	return usage("cannot serve: %s", oneLine(err))
+}
+
+// oneLine joins the lines of an error; YAML's has one for each mistake.
+func oneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // reload reads the configuration file again. A bad one changes nothing.

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/fabricd/fabricd/cmd/internal/report"
 	"github.com/fabricd/fabricd/collectors"
 	"golang.org/x/term"
 )
@@ -47,16 +46,16 @@ func writeReport(w io.Writer, r *collectors.Report, all, colour bool) error {
 		p.printf(" (%d muted)", muted)
 	}
 	p.printf("\n")
-	folded := newFolds()
+	folded := report.NewFolds()
 	for _, f := range r.Findings {
 		switch {
 		case all || f.Status.Bad() || f.Muted != nil:
 			p.finding(f)
 		case f.Status != collectors.OK:
-			folded.add(f)
+			folded.Add(f)
 		}
 	}
-	folded.print(p)
+	p.folds(folded.List())
 	return p.err
 }
 
@@ -113,56 +112,18 @@ func subjectText(s collectors.Subject) string {
 	return strings.Join(parts, " ")
 }
 
-// folds gathers findings that say the same of several subjects.
-type folds struct {
-	address *regexp.Regexp // what may differ
-	order   []string
-	by      map[string]*fold
-}
-
-type fold struct {
-	first    collectors.Finding
-	subjects []string
-}
-
-func newFolds() *folds {
-	return &folds{address: regexp.MustCompile(`[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]`), by: map[string]*fold{}}
-}
-
-func (f *folds) add(x collectors.Finding) {
-	subject := ""
-	if len(x.Subject) > 0 {
-		subject = x.Subject[0].Value
-	}
-	key := x.Status.String() + x.Check + f.address.ReplaceAllString(x.Reason, "…")
-	if f.by[key] == nil {
-		f.by[key] = &fold{first: x}
-		f.order = append(f.order, key)
-	}
-	if s := f.by[key].subjects; subject != "" && !slices.Contains(s, subject) {
-		f.by[key].subjects = append(s, subject)
-	}
-}
-
 // maxSubjects bounds the subjects named on a folded line.
 const maxSubjects = 4
 
-func (f *folds) print(p *printer) {
-	if len(f.order) > 0 {
+func (p *printer) folds(list []*report.Fold) {
+	if len(list) > 0 {
 		p.printf("\n")
 	}
-	for _, key := range f.order {
-		x := f.by[key]
-		subjects := x.subjects
-		more := ""
-		if len(subjects) > maxSubjects {
-			more = fmt.Sprintf(" and %d more", len(subjects)-maxSubjects)
-			subjects = subjects[:maxSubjects]
-		}
-		where := strings.Join(subjects, " ") + more
+	for _, f := range list {
+		where := f.Where(maxSubjects)
 		if where != "" {
 			where += ": "
 		}
-		p.printf("%s %s  %s%s\n", p.label(x.first.Status), x.first.Check, where, x.first.Reason)
+		p.printf("%s %s  %s%s\n", p.label(f.First.Status), f.First.Check, where, f.First.Reason)
 	}
 }

@@ -24,7 +24,7 @@ type topoFlags struct {
 func (a *app) topoCommand() {
 	var f topoFlags
 	c := a.command("topo", "Print the PCIe tree with every link's state, and the distances between GPUs and NICs.", func() error { return a.topo(&f) })
-	c.Flag("format", "text, json, csv, dot (Graphviz) or nccl (a file for NCCL_TOPO_FILE).").Default("text").EnumVar(&f.format, "text", "json", "csv", "dot", "nccl")
+	enumVar(c.Flag("format", "text, json, csv, dot (Graphviz) or nccl (a file for NCCL_TOPO_FILE)."), "--format", &f.format, "text", "json", "csv", "dot", "nccl")
 	c.Flag("all", "In text and dot, show every function: also what leads to no GPU, NIC or NVSwitch.").BoolVar(&f.all)
 }
 
@@ -56,7 +56,7 @@ func (a *app) machine() (*topoview.Machine, error) {
 		return !slices.Contains(topoview.Collectors(), k.Doc().Name)
 	})
 	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: list, Config: c, Only: topoview.Checks(), Window: topoWindow})
-	if err := observe(e, h.Recorded(), topoWindow); err != nil {
+	if err := observe(e, h, list, topoWindow); err != nil {
 		return nil, err
 	}
 	s := e.State()

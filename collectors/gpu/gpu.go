@@ -22,7 +22,8 @@ func New() collectors.Collector {
 		Help:  "GPUs as their driver sees them: load, performance state, memory.",
 		Every: time.Second,
 		Floor: 100 * time.Millisecond,
-		Open: func(_ context.Context, h *probes.Host, _ string) (collectors.Reader[gpu.Snapshot], error) {
+		Open: func(ctx context.Context, h *probes.Host, _ string) (collectors.Reader[gpu.Snapshot], error) {
+			h.AwaitGPUs(ctx)
 			if _, err := h.GPUs(); err != nil {
 				return nil, err
 			}

@@ -49,7 +49,7 @@ func TestNearest(t *testing.T) {
 			h.Port("0000:30:01.0", "", "32x16")
 			h.NIC("0000:31:00.0", "0000:30:01.0", "32x16").RDMA("mlx5_2", 200, guid+"3")
 		}, "never: warn|fail gpu_nic *\nonly: yes"},
-		{"uplink bond", func(h *host) {
+		{"nothing but bonds", func(h *host) {
 			for i, name := range []string{"eth0", "eth1"} {
 				address := []string{"0000:19:00.0", "0000:a9:00.0"}[i]
 				dir := h.Dev(address).Netdev(name, 100).Dir
@@ -57,7 +57,7 @@ func TestNearest(t *testing.T) {
 				h.Dev(address).Netdev(name+"_0", 100).Set("net/"+name+"_0/phys_port_name", "pf0vf0")
 			}
 			h.Set("sys/class/net/bond0/bonding/mode", "802.3ad 4")
-		}, "never: ok|info|warn|fail gpu_nic *\nonly: yes"},
+		}, "expect: ok gpu_nic 0000:18:00.0\nonly: yes"},
 		{"a bridge is no bond", func(h *host) {
 			dir := h.Dev("0000:19:00.0").Netdev("eth0", 100).Dir
 			h.Link(dir+"/net/eth0/master", "sys/class/net/br0").Set("sys/class/net/br0/bridge/bridge_id", "1")

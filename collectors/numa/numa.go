@@ -8,7 +8,10 @@ package numa
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,17 +53,19 @@ func New() collectors.Collector {
 const nodeDir = "sys/devices/system/node"
 
 type reader struct {
+	h     *probes.Host
 	dirs  []*probes.Dir
 	attrs []*probes.Attr
 	ids   []int
 }
 
 func open(_ context.Context, h *probes.Host, _ string) (collectors.Reader[Reading], error) {
-	r := &reader{}
+	r := &reader{h: h}
 	for _, n := range h.Inventory().Nodes {
 		dir, err := h.Dir(path.Join(nodeDir, "node"+strconv.Itoa(n.ID)))
 		if err != nil {
-			continue
+			r.Close()
+			return nil, err
 		}
 		r.dirs, r.ids = append(r.dirs, dir), append(r.ids, n.ID)
 		r.attrs = append(r.attrs, dir.Attr("meminfo", 8192))
@@ -78,14 +83,21 @@ func (r *reader) Close() {
 // Read reads the nodes' memory. A node without a meminfo file (old recordings)
 // has none.
 func (r *reader) Read(time.Duration) (*Reading, error) {
+	if nodes := r.h.Inventory().Nodes; !slices.EqualFunc(nodes, r.ids, func(n probes.Node, id int) bool { return n.ID == id }) {
+		return nil, collectors.ErrReopen
+	}
 	reading := &Reading{Nodes: make([]NodeMemory, len(r.ids))}
+	var errs []error
 	for i, id := range r.ids {
 		reading.Nodes[i].ID = id
-		if b, err := r.attrs[i].Read(); err == nil {
+		b, err := r.attrs[i].Read()
+		if err == nil {
 			reading.Nodes[i].Total, reading.Nodes[i].Free = memory(b)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
-	return reading, nil
+	return reading, errors.Join(errs...)
 }
 
 // memory reads a node's meminfo: "Node 0 MemTotal:       65843236 kB".
@@ -130,7 +142,7 @@ func nodeColumns() collectors.Columns[probes.Node] {
 		Labels: []collectors.Label[probes.Node]{{Name: "node", Get: func(n *probes.Node) string { return strconv.Itoa(n.ID) }}},
 		Metrics: []collectors.Metric[probes.Node]{
 			{Name: "numa_node_cpus", Help: "Processors of the node; 0 for a node of memory alone.", Source: "sysfs node*/cpulist",
-				Get: func(n *probes.Node) (float64, bool) { return float64(n.CPUs), true }},
+				Get: func(n *probes.Node) (float64, bool) { return float64(n.CPUs.V), n.CPUs.OK }},
 		},
 	}
 }

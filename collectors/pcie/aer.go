@@ -4,7 +4,10 @@ package pcie
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"strconv"
+	"syscall"
 
 	"github.com/fabricd/fabricd/probes"
 )
@@ -33,6 +36,7 @@ type AER struct {
 	Errors [3][]Count              // by name, in the kernel's order
 	Total  [3]probes.Value[uint64] // messages; several errors may share one
 	Root   [3]probes.Value[uint64] // root ports: messages received from below
+	Unread [3]string               // why a severity's counters could not be read
 }
 
 // A Count is one error's counter.
@@ -68,6 +72,7 @@ const aerSize = 4096
 type aerReader struct {
 	attrs [6]*probes.Attr
 	raw   [6][]byte
+	why   [6]string // a read failed
 	last  *AER
 }
 
@@ -87,17 +92,24 @@ func (r *aerReader) close() {
 }
 
 // read gives the counters; the same pointer as before if none of them changed,
-// nil if the function has none.
-func (r *aerReader) read() *AER {
+// nil if the function has none. What is there and cannot be read is in Unread,
+// and its errors are joined.
+func (r *aerReader) read() (*AER, error) {
 	changed, some := r.last == nil, false
+	var errs []error
 	for i, attr := range r.attrs {
 		b, err := attr.Read()
+		why := ""
 		if err != nil {
 			b = nil
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENODEV) {
+				why = probes.Reason(err)
+				errs = append(errs, err)
+			}
 		}
-		some = some || b != nil
-		if !bytes.Equal(b, r.raw[i]) || (b == nil) != (r.raw[i] == nil) {
-			changed = true
+		some = some || b != nil || why != ""
+		if why != r.why[i] || !bytes.Equal(b, r.raw[i]) || (b == nil) != (r.raw[i] == nil) {
+			changed, r.why[i] = true, why
 			if r.raw[i] = append(r.raw[i][:0], b...); b == nil {
 				r.raw[i] = nil
 			}
@@ -105,18 +117,24 @@ func (r *aerReader) read() *AER {
 	}
 	if !some {
 		r.last = nil
-		return nil
+	} else if changed {
+		r.parse()
 	}
-	if changed {
-		r.last = &AER{}
-		for i := range 3 {
-			r.last.Errors[i], r.last.Total[i] = parseAER(r.raw[i])
-			if n, err := strconv.ParseUint(string(r.raw[3+i]), 10, 64); err == nil {
-				r.last.Root[i] = probes.Some(n)
-			}
+	return r.last, errors.Join(errs...)
+}
+
+// parse makes new counters of what was read.
+func (r *aerReader) parse() {
+	r.last = &AER{}
+	for i := range 3 {
+		r.last.Errors[i], r.last.Total[i] = parseAER(r.raw[i])
+		if r.why[i] != "" {
+			r.last.Unread[i] = deviceFiles[i] + ": " + r.why[i]
+		}
+		if n, err := strconv.ParseUint(string(r.raw[3+i]), 10, 64); err == nil {
+			r.last.Root[i] = probes.Some(n)
 		}
 	}
-	return r.last
 }
 
 // parseAER reads aer_dev_*: lines of a name and a number. The name may have

@@ -85,6 +85,9 @@ func evalAER(f *function, e *functionEnv) verdict {
 	}
 	old := a.sinceBoot()
 	if len(e.Past) < 2 {
+		if a.unread() != "" {
+			return collectors.Verdictf(collectors.Unknown, "%s", a.unread())
+		}
 		if old != "" {
 			return collectors.Verdictf(collectors.Unknown, "since boot: %s; one reading does not tell whether they grow", old)
 		}
@@ -103,12 +106,25 @@ func evalAER(f *function, e *functionEnv) verdict {
 		return v
 	}
 	switch {
+	case a.unread() != "":
+		return collectors.Verdictf(collectors.Unknown, "%s; the rest does not grow", a.unread())
 	case n > 0:
 		return collectors.Verdictf(collectors.Info, "%d correctable errors in %s: no more than a link at %s may have; since boot: %s", n, e.Span().Round(time.Second), f.speed, old)
 	case old != "":
 		return collectors.Verdictf(collectors.Info, "since boot: %s; not growing", old)
 	}
 	return collectors.Verdictf(collectors.OK, "no errors since boot")
+}
+
+// unread says which counters could not be read, and why.
+func (a *AER) unread() string {
+	var list []string
+	for _, why := range a.Unread {
+		if why != "" {
+			list = append(list, why)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // noAER says of functions without counters that they cannot be judged, where

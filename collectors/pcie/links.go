@@ -131,7 +131,7 @@ func evalWidth(r *linkRow, e *linkEnv) verdict {
 func speedCheck() linkCheck {
 	return linkCheck{
 		Name:    "pcie_speed",
-		Help:    "Fails when a link on the way to a NIC or NVSwitch is slower than both of its ends can be. A link to GPUs alone fails only while they are busy in every reading of the window: GPUs slow their links down when idle. One finding a link, at its lower end; links to other devices are info.",
+		Help:    "Fails when a link on the way to a NIC or NVSwitch is slower than both of its ends can be. A link to GPUs alone fails only when a GPU is busy in every reading of the window, or has been for 10 seconds with the link slow all the while: GPUs slow their links down when idle. One finding a link, at its lower end; links to other devices are info.",
 		Silent:  "a GPU that idles, or whose load nobody tells, is info; so is the link above only such GPUs. Same exceptions as pcie_width.",
 		Over:    time.Minute,
 		Subject: linkSubject(),

@@ -31,6 +31,7 @@ type Reading struct {
 	Lost string
 	// Trouble is why the link is not known.
 	Trouble string
+	down    bool // the link reads width 0
 
 	Transitions uint64        // changes of speed or width seen between reads
 	BelowMax    time.Duration // time seen below what both ends can do
@@ -54,6 +55,8 @@ type reader struct {
 	aer              aerReader
 	last             *Reading // nil before the first
 	lastAt, configAt time.Duration
+	before           pci.Link // the link at the read before, if known
+	known            bool
 	configSum        uint32 // of the bytes that last.Config was parsed from
 }
 
@@ -95,26 +98,27 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 	now := Reading{Address: r.address}
 	if r.last != nil {
 		now = *r.last
-		now.Lost, now.Trouble, now.Link = "", "", pci.Link{}
+		now.Lost, now.Trouble, now.Link, now.down = "", "", pci.Link{}, false
 	}
-	var err error
+	var err, errAER error
 	if now.Asleep = r.asleep(); now.Asleep {
 		now.Trouble = "the device is suspended and was not woken to be asked"
 	} else {
 		if !r.port {
 			err = r.readLink(&now)
 		}
-		if r.last == nil || r.host.Recorded() || at-r.configAt >= configEvery {
+		gone := errors.Is(now.ConfigErr, pci.ErrAllOnes)
+		if r.last == nil || gone || r.host.Recorded() || at-r.configAt >= configEvery {
 			r.readConfig(&now)
 			r.configAt = at
 		}
 	}
-	now.AER = r.aer.read()
+	now.AER, errAER = r.aer.read()
 	r.count(&now, at)
 	if r.lastAt = at; r.last == nil || now != *r.last {
 		r.last = &now
 	}
-	return r.last, err
+	return r.last, errors.Join(err, errAER)
 }
 
 func (r *reader) asleep() bool {
@@ -136,7 +140,7 @@ func (r *reader) readLink(now *Reading) error {
 		case ok && lanes == pci.WidthLost:
 			now.Lost, now.Link.Speed = "its link registers read all ones (width 63)", 0
 		case ok && lanes < pci.WidthLost:
-			now.Link.Width = lanes
+			now.Link.Width, now.down = lanes, lanes == 0
 		}
 	}
 	for _, err := range []error{errSpeed, errWidth} {
@@ -146,9 +150,11 @@ func (r *reader) readLink(now *Reading) error {
 		}
 	}
 	switch {
-	case errWidth == nil && now.Link.Width == 0 && now.Lost == "":
+	case now.down:
 		now.Link.Speed = 0 // of no lane
 		now.Trouble = "the link reads width 0: it is down, or the function has no link registers"
+	case errWidth == nil && now.Link.Width == 0 && now.Lost == "":
+		now.Trouble = "current_link_width tells no number of lanes"
 	case errors.Is(errWidth, fs.ErrNotExist):
 		now.Trouble, errWidth = "the function has no link files", nil
 	case errWidth != nil:
@@ -199,16 +205,19 @@ func (r *reader) readConfig(now *Reading) {
 }
 
 // count follows changes of the link and the time it spends below its maximum.
+// A link that is down is a state; one that could not be read is none.
 func (r *reader) count(now *Reading, at time.Duration) {
-	if r.last == nil || now.Link.Width == 0 || r.last.Link.Width == 0 {
+	if now.Asleep || now.Lost != "" || now.Link.Width == 0 && !now.down {
+		r.known = false
 		return
 	}
-	if now.Link != r.last.Link && (now.Link.Speed == 0) == (r.last.Link.Speed == 0) {
+	if r.known && now.Link != r.before && (now.down || r.before.Width == 0 || (now.Link.Speed == 0) == (r.before.Speed == 0)) {
 		now.Transitions++
 	}
-	if below(now.Link, r.max) && below(r.last.Link, r.max) {
+	if r.known && below(now.Link, r.max) && below(r.before, r.max) {
 		now.BelowMax += at - r.lastAt
 	}
+	r.before, r.known = now.Link, true
 }
 
 // below says whether a known part of a link is less than what it can be.

@@ -57,11 +57,11 @@ func TestWidth(t *testing.T) {
 func TestWidthAttributes(t *testing.T) {
 	for _, test := range []struct{ name, file, content, expect, says string }{
 		{"no lanes", "current_link_width", "0", "unknown", "width 0"},
-		{"no link capability", "current_link_width", "255", "unknown", "width 0"},
-		{"empty", "current_link_width", "", "unknown", "width 0"},
-		{"a word", "current_link_width", "Unknown", "unknown", "width 0"},
-		{"negative", "current_link_width", "-1", "unknown", "width 0"},
-		{"long", "current_link_width", "16" + strings.Repeat("0", 5000), "unknown", "width 0"},
+		{"no link capability", "current_link_width", "255", "unknown", "no number of lanes"},
+		{"empty", "current_link_width", "", "unknown", "no number of lanes"},
+		{"a word", "current_link_width", "Unknown", "unknown", "no number of lanes"},
+		{"negative", "current_link_width", "-1", "unknown", "no number of lanes"},
+		{"long", "current_link_width", "16" + strings.Repeat("0", 5000), "unknown", "no number of lanes"},
 		{"error", "current_link_width.err", "EIO", "unknown", "EIO"},
 		{"permission", "current_link_width.err", "EPERM", "unknown", "permission denied"},
 		{"spaces", "current_link_width", " 16 ", "ok", "x16"},

@@ -93,17 +93,25 @@ func Parse(b []byte) (*Snapshot, error) {
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("gpu.json: %w", err)
 	}
+	if err := s.settle(); err != nil {
+		return nil, fmt.Errorf("gpu.json: %w", err)
+	}
+	return s, nil
+}
+
+// settle fills in the devices' addresses.
+func (s *Snapshot) settle() error {
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		a, err := pci.ParseAddress(d.PCIBusID)
 		if err != nil {
-			return nil, fmt.Errorf("gpu.json: device %d: pci_bus_id: %w", d.Index, err)
+			return fmt.Errorf("device %d: pci_bus_id: %w", d.Index, err)
 		}
 		if d.Address = a.String(); s.Find(d.Address) != d {
-			return nil, fmt.Errorf("gpu.json: two devices are at %s", d.Address)
+			return fmt.Errorf("two devices are at %s", d.Address)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // Find gives the device at a PCI address, or nil.

@@ -107,9 +107,9 @@ func amount(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// write gives the manifest's text. Its entries are counted last.
-func (m manifest) write(entries int, left []string) ([]byte, error) {
-	m.Files = entries
+// write gives the manifest's text. What follows it is counted last.
+func (m manifest) write(a *archive, left []string) ([]byte, error) {
+	m.Files, m.Bytes = a.entries, a.body.Len()
 	m.LeftOut = append(m.LeftOut, left...)
 	b, err := json.MarshalIndent(m, "", "  ")
 	return append(b, '\n'), err

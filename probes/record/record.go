@@ -231,7 +231,7 @@ func (r *recorder) finish(m manifest) (*Recording, error) {
 	if r.names != nil {
 		m.Kernel = string(r.names.File("proc/sys/kernel/osrelease", []byte(m.Kernel)))
 	}
-	text, err := m.write(r.archive.entries, r.left)
+	text, err := m.write(&r.archive, r.left)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}

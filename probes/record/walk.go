@@ -4,6 +4,7 @@ package record
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/pci"
 	"golang.org/x/sys/unix"
 )
@@ -227,11 +229,23 @@ func (w *walk) canonical(class, name string) string {
 	return path.Join(class, name)
 }
 
+// answers writes a live host's GPUs down as a recording has them.
+func (w *walk) answers(all *gpu.Snapshot) {
+	s := *all
+	s.Devices = slices.DeleteFunc(slices.Clone(s.Devices), func(d gpu.Device) bool { return w.host.Excluded(d.Address) })
+	if b, err := json.MarshalIndent(&s, "", " "); err == nil {
+		w.now.entries["gpu.json"] = entry{data: append(b, '\n')}
+	}
+}
+
 // processes asks the processes that use a GPU.
 func (w *walk) processes() {
 	gpus, err := w.host.GPUs()
 	if err != nil {
 		return
+	}
+	if !w.host.Recorded() {
+		w.answers(gpus)
 	}
 	var pids []int
 	for _, d := range gpus.Devices {

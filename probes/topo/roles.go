@@ -48,10 +48,10 @@ func allNames(f *probes.Function) []string {
 
 func (t *Tree) findRoles() {
 	t.roles = map[*probes.Function]Role{}
-	for _, f := range t.NICs {
-		if t.candidate(f) {
-			t.candidates = append(t.candidates, f)
-		}
+	// A bond is an uplink beside NICs that are none; where all are bonded, the
+	// bonds are what the GPUs have.
+	if t.candidates = t.candidatesAmong(false); len(t.candidates) == 0 {
+		t.candidates = t.candidatesAmong(true)
 	}
 	compute := map[*probes.Function]bool{}
 	told := false
@@ -78,7 +78,17 @@ func (t *Tree) findRoles() {
 	}
 }
 
-func (t *Tree) candidate(f *probes.Function) bool {
+func (t *Tree) candidatesAmong(bonds bool) []*probes.Function {
+	var list []*probes.Function
+	for _, f := range t.NICs {
+		if t.candidate(f, bonds) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (t *Tree) candidate(f *probes.Function, bonds bool) bool {
 	names := allNames(f)
 	if role := t.plan.Role(names...); role != "" {
 		return role == config.RoleCompute
@@ -87,7 +97,7 @@ func (t *Tree) candidate(f *probes.Function) bool {
 		return true
 	}
 	rdma, _ := Names(f)
-	return len(rdma) > 0 && !t.slow(f) && !uplinkBond(f)
+	return len(rdma) > 0 && !t.slow(f) && (bonds || !uplinkBond(f))
 }
 
 // uplinkBond says whether all ports of a NIC are legs of a bond.

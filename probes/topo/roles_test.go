@@ -56,7 +56,8 @@ func TestRoles(t *testing.T) {
 
 		{"uplink bond", gpu + nics("nic rdma=a:100 eth=a0:100000:bond=bond0", "nic rdma=b:100 eth=b0:100000:bond=bond0", "nic rdma=c:400"), config.Plan{}, "02:00.0 management, 03:00.0 management, 04:00.0 compute"},
 		{"half a bond", gpu + nics("nic rdma=a:100 eth=a0:100000:bond=bond0 eth=a1:100000"), config.Plan{}, "02:00.0 compute"},
-		{"representors are no ports", gpu + nics("nic rdma=a:100 eth=a0:100000:bond=bond0 rep=r0"), config.Plan{}, "02:00.0 management"},
+		{"representors are no ports", gpu + nics("nic rdma=a:100 eth=a0:100000:bond=bond0 rep=r0", "nic rdma=b:100"), config.Plan{}, "02:00.0 management, 03:00.0 compute"},
+		{"nothing but bonds", gpu + nics("nic rdma=a:100 eth=a0:100000:bond=bond0", "nic rdma=b:100 eth=b0:100000:bond=bond0"), config.Plan{}, "02:00.0 compute, 03:00.0 management"},
 		{"a slow function with fast representors", gpu + nics("slow rdma=a:25 eth=a0:25000 rep=r0", "nic rdma=b:400"), config.Plan{}, "02:00.0 management, 03:00.0 compute"},
 
 		{"plan by RDMA name", gpu + nics("nic rdma=a:400", "nic rdma=b:400"), config.Plan{Roles: map[string]string{"a": "storage"}}, "02:00.0 storage, 03:00.0 compute"},

@@ -64,7 +64,7 @@ func newSmall(t *testing.T) *small {
 	s.nic = function(t, "0000:19:00.0", s.portB, pci.VendorMellanox, classNIC)
 	s.view = &collectors.View{Inventory: &probes.Inventory{
 		Functions: []*probes.Function{s.root, s.up, s.portA, s.portB, s.gpu, s.nic},
-		Nodes:     []probes.Node{{ID: 0, CPUList: "0-31", CPUs: 32}},
+		Nodes:     []probes.Node{{ID: 0, CPUList: "0-31", CPUs: probes.Some(32)}},
 	}}
 	return s
 }

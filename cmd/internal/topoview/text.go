@@ -201,7 +201,7 @@ func (m *Machine) heading(id int) line {
 	}
 	n := m.inventory.Nodes[i]
 	l := line{{fmt.Sprintf("NUMA node %d", id), bold}}
-	if n.CPUs > 0 {
+	if n.CPUs.V > 0 {
 		l = l.add(plain, " CPUs "+n.CPUList)
 	} else {
 		l = l.add(plain, " no CPUs")

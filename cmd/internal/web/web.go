@@ -27,7 +27,9 @@ const (
 	headerTimeout = 5 * time.Second
 	answerTimeout = 30 * time.Second
 	maxHeader     = 64 << 10
-	maxScrapes    = 8
+	maxScrapes    = 8               // built at once
+	maxHeld       = 256             // and sent at once: each is held in memory
+	slotPatience  = 3 * time.Second // of a scrape that others are before: less than a scrape timeout
 )
 
 // A Site is what the server shows.
@@ -40,7 +42,7 @@ type Site struct {
 // Server makes the HTTP server. log receives what goes wrong while
 // metrics are gathered.
 func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
-	page, err := template.New("page.html").Funcs(template.FuncMap{"bad": collectors.Status.Bad}).ParseFS(files, "page.html")
+	page, err := template.ParseFS(files, "page.html")
 	if err != nil {
 		return nil, err
 	}
@@ -127,32 +129,4 @@ func (s *Site) findings(w http.ResponseWriter, _ *http.Request) {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.Encode(report) //nolint:errcheck // the client went away
-}
-
-// A pageData is what the page shows.
-type pageData struct {
-	*collectors.Report
-	Version string
-	Facts   collectors.Facts
-	Counts  map[collectors.Status]int
-	Bad     []collectors.Finding
-	Rest    []collectors.Finding
-}
-
-func (s *Site) page(w http.ResponseWriter, page *template.Template) {
-	data := pageData{Version: s.Version, Report: Report(s.Engine, s.Host), Counts: map[collectors.Status]int{}}
-	if data.Report != nil {
-		data.Facts = s.Engine.State().View.Inventory.Facts
-		for _, f := range data.Findings {
-			data.Counts[f.Status]++
-			if f.Status.Bad() || f.Muted != nil {
-				data.Bad = append(data.Bad, f)
-			} else {
-				data.Rest = append(data.Rest, f)
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	page.Execute(w, data) //nolint:errcheck // the client went away
 }

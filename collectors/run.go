@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collectors
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Run reads and judges a live host until ctx is done.
+func (e *Engine) Run(ctx context.Context) {
+	watch := make(chan struct{})
+	go func() { e.options.Host.Watch(ctx, e.poke); close(watch) }()
+	if !e.awaitInventory(ctx) {
+		return // it hangs: there is nothing to end
+	}
+	var attempts sync.WaitGroup
+	e.reconcile(ctx, &attempts)
+	e.awaitFirst(ctx, &attempts)
+	for ctx.Err() == nil {
+		begin := e.clock.now()
+		e.judge(begin, true)
+		e.period = e.stretch(e.clock.now() - begin)
+		next := time.NewTimer(begin + e.period - e.clock.now())
+		select {
+		case <-ctx.Done():
+		case <-next.C:
+		case <-e.changed:
+			e.reconcile(ctx, nil)
+		}
+		next.Stop()
+	}
+	e.stop(watch)
+}
+
+// stretch gives the time between judgements: a second, or more where a
+// judgement costs so much that its share of a core would be over the budget.
+func (e *Engine) stretch(cost time.Duration) time.Duration {
+	if e.options.Window > 0 {
+		return e.judgePeriod()
+	}
+	e.cost += (cost - e.cost) / 8
+	return max(judgeEvery, min(time.Duration(float64(e.cost)/judgeShare), judgeMost))
+}
+
+// awaitInventory waits for the first inventory, which Watch takes; in a
+// recording nothing can hang.
+func (e *Engine) awaitInventory(ctx context.Context) (ok bool) {
+	h := e.options.Host
+	if h.Recorded() {
+		h.Inventory()
+	}
+	for h.Taken() == nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-e.changed:
+		}
+	}
+	return true
+}
+
+// stop ends what Run began. What hangs in a driver is left behind.
+func (e *Engine) stop(watch <-chan struct{}) {
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	for _, r := range e.runners {
+		r.stop(stopPatience)
+	}
+	select {
+	case <-watch:
+	case <-patience.C:
+	}
+}
+
+// judgePeriod is a second, or less where a short window has to hold samples.
+func (e *Engine) judgePeriod() time.Duration {
+	if e.options.Window > 0 {
+		return max(min(judgeEvery, e.options.Window/5), 10*time.Millisecond)
+	}
+	return judgeEvery
+}
+
+// awaitFirst waits for every unit's first attempt, but for no stuck one.
+func (e *Engine) awaitFirst(ctx context.Context, attempts *sync.WaitGroup) {
+	all := make(chan struct{})
+	go func() { attempts.Wait(); close(all) }()
+	patience := time.NewTimer(firstPatient)
+	defer patience.Stop()
+	select {
+	case <-all:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
+func (e *Engine) reconcile(ctx context.Context, attempts *sync.WaitGroup) {
+	v := e.view(e.clock.now())
+	for _, r := range e.runners {
+		r.reconcile(ctx, v, true, attempts)
+	}
+}
+
+// Play runs through a recording in virtual time: a reading and a judgement at
+// each mark.
+func (e *Engine) Play() error {
+	host := e.options.Host
+	marks := host.Marks()
+	for i, mark := range marks {
+		if i > 0 {
+			if err := host.Seek(i); err != nil {
+				return fmt.Errorf("mark %s: %w", mark, err)
+			}
+		}
+		host.Refresh()
+		v := e.view(mark)
+		for _, r := range e.runners {
+			r.reconcile(context.Background(), v, false, nil)
+			r.readNow(mark)
+		}
+		e.judge(mark, false)
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// quick is a pace for tests. The race detector's start of a program takes a while.
+func quick() pace {
+	return pace{
+		period: 10 * time.Millisecond, share: 1, answer: 300 * time.Millisecond, ready: 5 * time.Second, end: 100 * time.Millisecond,
+		retry: 10 * time.Millisecond, retryMax: 20 * time.Millisecond, absent: 50 * time.Millisecond, renew: 50 * time.Millisecond, forgive: time.Hour,
+	}
+}
+
+func client(t *testing.T, mode string, p pace) (*Client, string) {
+	t.Helper()
+	program, dir := fake(t, mode)
+	c := newClient(program, p)
+	t.Cleanup(c.Close)
+	return c, dir
+}
+
+// until asks until what comes pleases.
+func until(t *testing.T, c *Client, what string, pleases func(*Snapshot, error) bool) {
+	t.Helper()
+	var s *Snapshot
+	var err error
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if s, err = c.Snapshot(nil); pleases(s, err) {
+			return
+		}
+	}
+	t.Fatalf("never %s; last: %+v, %v", what, s, err)
+}
+
+func says(text string) func(*Snapshot, error) bool {
+	return func(_ *Snapshot, err error) bool { return err != nil && strings.Contains(err.Error(), text) }
+}
+
+func well(s *Snapshot, err error) bool {
+	return err == nil && len(s.Devices) == 2 && s.Devices[0].Address == "0000:18:00.0"
+}
+
+func TestClient(t *testing.T) {
+	t.Parallel()
+	c, dir := client(t, "good", quick())
+	if noted(dir, "lives") != 0 {
+		t.Error("started before it was asked")
+	}
+	if _, err := c.Snapshot([]string{"note"}); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("at the start: %v", err)
+	}
+	c.Await(context.Background(), []string{"note"})
+	s, err := c.Snapshot([]string{"note"})
+	if !well(s, err) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, c, "a newer answer", func(n *Snapshot, err error) bool { return err == nil && n != s && *n.Devices[0].Utilization > 5 })
+	if lives := noted(dir, "lives"); lives != 1 || noted(dir, "excluded") == 0 {
+		t.Errorf("%d children, %d questions with exclusions", lives, noted(dir, "excluded"))
+	}
+}
+
+// NVLinks that are as they were are not told again.
+func TestClientSameLinks(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, "same", quick())
+	until(t, c, "a later answer", func(s *Snapshot, err error) bool {
+		return err == nil && *s.Devices[0].Utilization > 2 && len(s.Devices[0].NVLinks) == 1 && s.Devices[0].NVLinks[0].Link == 3
+	})
+	s := &Snapshot{Devices: []Device{{Address: "a"}, {Address: "b", Lost: true}, {Address: "c"}}}
+	links := []NVLink{{Link: 1}}
+	s.takeLinks(&Snapshot{Devices: []Device{{Address: "a", NVLinks: links}, {Address: "b", NVLinks: links}}})
+	if s.Devices[0].NVLinks == nil || s.Devices[1].NVLinks != nil || s.Devices[2].NVLinks != nil {
+		t.Errorf("%+v", s)
+	}
+	s.takeLinks(nil)
+}
+
+// A child that behaves badly is an error with a reason, and is started anew.
+func TestClientBad(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{
+		"hangs":           "no answer within 300ms (the driver hangs in pcie)",
+		"starts-never":    "no answer within 1s",
+		"dies-always":     "exit status 1 in pcie",
+		"symbol-at-start": "exit status 127: child: symbol lookup error: undefined symbol: nvmlInit_v2",
+		"ends":            "ended by itself",
+		"garbage":         "answers no JSON",
+		"half":            "answers no JSON",
+		"long":            "answers more than 4 MiB in one line",
+		"flood":           "no answer within 300ms (the driver hangs in x)",
+		"talks":           "answers what was not asked",
+		"wrong-id":        "answers what was not asked",
+		"wrong-shape":     "answers nonsense: device 0",
+		"no-snapshot":     "answers what was not asked",
+		"deep":            "answers no JSON",
+		"refuses":         "no such question: ?[31m",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := quick()
+			if mode == "starts-never" {
+				p.ready = time.Second
+			}
+			c, dir := client(t, mode, p)
+			until(t, c, want, says(want))
+			until(t, c, "started anew", func(*Snapshot, error) bool { return noted(dir, "lives") > 1 })
+			if _, err := c.Snapshot(nil); errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("absent: %v", err)
+			}
+		})
+	}
+}
+
+func TestClientAbsent(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"absent": "there is no driver", "cannot": "exit status 64", "other-version": "another version"} {
+		c, dir := client(t, mode, quick())
+		until(t, c, want, says(want))
+		if _, err := c.Snapshot(nil); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", mode, err)
+		}
+		until(t, c, "looked again", func(*Snapshot, error) bool { return noted(dir, "lives") > 1 })
+	}
+	for _, path := range []string{"/nonexistent/fabricd-nvml", ""} { // no such program; none beside the test nor in PATH
+		c := newClient(path, quick())
+		c.Await(context.Background(), nil)
+		if s, err := c.Snapshot(nil); s != nil || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v", path, err)
+		}
+		c.Close()
+	}
+}
+
+// A part that killed the child twice is asked no third time.
+func TestClientStrikes(t *testing.T) {
+	t.Parallel()
+	for mode, part := range map[string]string{"dies-in-part": "nvlinks", "hangs-in-part": "fabric"} {
+		c, dir := client(t, mode, quick())
+		until(t, c, "well", well)
+		if lives, with := noted(dir, "lives"), noted(dir, "asked-"); lives != 3 || with != 2 || noted(dir, "asked-"+part) == 0 {
+			t.Errorf("%s: %d children, %d questions for all, %d without %s", mode, lives, with, noted(dir, "asked-"+part), part)
+		}
+	}
+	c := newClient("", quick())
+	now := time.Now()
+	for range 2 {
+		c.blame(errHung{doing: "a"})
+		c.blame(errDied{doing: "b"})
+		c.blame(errDied{})
+	}
+	c.blame(errDied{doing: "c"})
+	if got := fmt.Sprint(c.avoided(now), c.avoided(now.Add(2*time.Hour))); got != "[a b] [b]" {
+		t.Error(got)
+	}
+}
+
+// While a new child starts, the old one's answer is good for a while.
+func TestClientHang(t *testing.T) {
+	t.Parallel()
+	p := quick()
+	p.period = 100 * time.Millisecond
+	c, dir := client(t, "hangs-once", p)
+	until(t, c, "well", well)
+	for noted(dir, "asked-") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	if s, err := c.Snapshot(nil); !well(s, err) {
+		t.Errorf("while it hangs: %v", err)
+	}
+	until(t, c, "stale", says("no answer within"))
+	until(t, c, "well again", well)
+	if lives := noted(dir, "lives"); lives != 2 {
+		t.Errorf("%d children", lives)
+	}
+}
+
+func TestClientLoses(t *testing.T) {
+	t.Parallel()
+	p := quick()
+	p.period = 200 * time.Millisecond // so that the last answer is good while the next child starts
+	c, dir := client(t, "loses", p)
+	until(t, c, "lost", func(s *Snapshot, err error) bool { return err == nil && s.Devices[1].Lost })
+	until(t, c, "there again", func(s *Snapshot, err error) bool {
+		return err == nil && !s.Devices[1].Lost && noted(dir, "lives") == 2
+	})
+}
+
+// Killed again and again, it is there again and again.
+func TestClientKilled(t *testing.T) {
+	t.Parallel()
+	c, dir := client(t, "good", quick())
+	for i := range 3 {
+		until(t, c, "well", func(s *Snapshot, err error) bool { return well(s, err) && noted(dir, "lives") == i+1 })
+		if err := syscall.Kill(pidOf(t, dir), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		until(t, c, "noticed", func(*Snapshot, error) bool { return noted(dir, "lives") == i+2 })
+	}
+	until(t, c, "well", well)
+}
+
+// Close ends the child, whatever it does, and leaves nothing behind.
+func TestClientClose(t *testing.T) {
+	for _, mode := range []string{"good", "deaf", "hangs", "starts-never", "flood", "long", "absent"} {
+		before, files := runtime.NumGoroutine(), descriptors(t)
+		program, dir := fake(t, mode)
+		c := newClient(program, quick())
+		c.Snapshot(nil) //nolint:errcheck // that it starts
+		for noted(dir, "lives") == 0 || mode == "good" && noted(dir, "asked-") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		begin := time.Now()
+		c.Close()
+		c.Close()
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("%s: closing took %s", mode, took)
+		}
+		c.Await(context.Background(), nil)
+		end := time.Now().Add(5 * time.Second)
+		for runtime.NumGoroutine() > before && time.Now().Before(end) {
+			time.Sleep(time.Millisecond)
+		}
+		if n, f, pid := runtime.NumGoroutine(), descriptors(t), pidOf(t, dir); n > before || f > files || pid != 0 {
+			t.Errorf("%s: %d goroutines of %d, %d files of %d, process %d", mode, n, before, f, files, pid)
+		}
+	}
+	c := NewClient("")
+	c.Close()
+	if _, err := c.Snapshot(nil); err == nil {
+		t.Error("an answer after the end")
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// Who asks never waits, whatever the child does.
+func TestClientNeverWaits(t *testing.T) {
+	t.Parallel()
+	p := quick()
+	p.answer = time.Minute
+	c, dir := client(t, "hangs", p)
+	until(t, c, "asked", func(*Snapshot, error) bool { return noted(dir, "asked-") > 0 })
+	var worst time.Duration
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+		begin := time.Now()
+		c.Snapshot(nil) //nolint:errcheck // only how long it takes
+		worst = max(worst, time.Since(begin))
+	}
+	if worst > 2*time.Second {
+		t.Errorf("a question took %s", worst)
+	}
+}
+
+func TestCheckProgram(t *testing.T) {
+	t.Parallel()
+	if err := errors.Join(CheckProgram(""), CheckProgram("sh"), CheckProgram("/bin/sh")); err != nil {
+		t.Error(err)
+	}
+	if err := CheckProgram("/nonexistent"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := CheckProgram("no-such-program-anywhere"); !errors.Is(err, exec.ErrNotFound) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// errAbsent is a source that this machine does not have: a normal state.
+type errAbsent struct{ why string }
+
+func (e errAbsent) Error() string { return "NVML: " + e.why }
+func (e errAbsent) Unwrap() error { return fs.ErrNotExist }
+
+// errStarting is a child that did not yet answer.
+type errStarting struct{}
+
+func (errStarting) Error() string { return childName + ": is starting" }
+
+// errHung is a child that did not answer in time.
+type errHung struct {
+	patience time.Duration
+	doing    string // the part that it was at
+}
+
+func (e errHung) Error() string {
+	if e.doing == "" {
+		return fmt.Sprintf("%s: no answer within %s", childName, e.patience)
+	}
+	return fmt.Sprintf("%s: no answer within %s (the driver hangs in %s)", childName, e.patience, e.doing)
+}
+
+// errDied is a child that ended.
+type errDied struct {
+	code   int // 0 by itself, -1 by a signal
+	status string
+	doing  string
+	words  string // of its standard error
+}
+
+func (e errDied) Error() string {
+	text := childName + ": " + e.status
+	if e.doing != "" {
+		text += " in " + e.doing
+	}
+	if e.words != "" {
+		text += ": " + e.words
+	}
+	return text
+}
+
+// absence tells a child that has nothing to ask from one that fails.
+func (e errDied) absence() (errAbsent, bool) {
+	if e.code != ExitAbsent && e.code != ExitUsage {
+		return errAbsent{}, false
+	}
+	if e.words == "" {
+		return errAbsent{e.Error()}, true
+	}
+	return errAbsent{e.words}, true
+}
+
+// errStuck is a child that cannot even be killed.
+type errStuck struct{ cause error }
+
+func (e errStuck) Error() string {
+	return e.cause.Error() + "; it cannot be killed: it waits in the kernel's driver"
+}
+func (e errStuck) Unwrap() error { return e.cause }
