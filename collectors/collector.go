@@ -69,6 +69,7 @@ type runner interface {
 
 // stats is a collector's state, summed over its units.
 type stats struct {
+	waiting               bool // nothing was judged yet
 	units, fresh, failing int
 	absent                int
 	newest                time.Duration // end of the newest read

@@ -37,6 +37,8 @@ const (
 	gapPeriods   = 10          // a pause of so many judgements starts all histories anew
 	firstPatient = 200 * time.Millisecond
 	stopPatience = time.Second
+
+	inventoryPatience = 20 * time.Second
 )
 
 // An Engine runs collectors on a host and judges what they read.

@@ -22,7 +22,7 @@ type Exposition struct {
 func (e *Engine) AppendText(b []byte, x Exposition) []byte {
 	s := e.state.Load()
 	if s == nil {
-		return b
+		return e.appendStats(b, x, e.waiting())
 	}
 	set := newSeriesSet()
 	for i, tables := range e.docs {

@@ -40,7 +40,7 @@ func selfDocs() []MetricDoc {
 		{Name: "check_status", Kind: Gauge, Labels: check, Help: "Verdict of a check on a subject: 0 ok, 1 info, 2 warn, 3 fail. What could not be judged has no series here.", Source: "checks"},
 		{Name: "check_unknown", Kind: Gauge, Labels: check, Help: "1 where a check could not judge its subject; the reason is in /api/v1/findings.", Source: "checks"},
 		{Name: "check_muted", Kind: Gauge, Labels: check, Help: "1 where the operator muted a verdict that would warn or fail.", Source: "configuration"},
-		{Name: "collector_up", Kind: Gauge, Labels: collector, Help: "1 if every unit of the collector has a fresh reading without errors, 0 if not. A collector for which the machine has nothing to read has no series.", Source: "engine"},
+		{Name: "collector_up", Kind: Gauge, Labels: collector, Help: "1 if every unit of the collector has a fresh reading without errors, 0 if not. A collector for which the machine has nothing to read has no series; before the first readings all are 0.", Source: "engine"},
 		{Name: "collector_units", Kind: Gauge, Labels: []string{"collector", "state"}, Help: "Units that the collector reads, such as devices, by state: fresh, stale, absent.", Source: "engine"},
 		{Name: "collector_period_seconds", Kind: Gauge, Labels: collector, Help: "Longest period of reads in force: the wanted one, stretched where reads cost more than their budget.", Source: "engine"},
 		{Name: "collector_last_read_timestamp_seconds", Kind: Gauge, Labels: collector, Help: "When the newest read ended.", Source: "engine"},
@@ -93,9 +93,10 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 	e.self.errors.Collect(ch)
 	s := e.state.Load()
 	if s == nil {
-		return
+		s = e.waiting()
+	} else {
+		e.collectSheets(ch, s)
 	}
-	e.collectSheets(ch, s)
 	e.eachFinding(s, func(metric, check, subject string, v float64) {
 		send(ch, e.self.gauges[metric], Gauge, v, check, subject)
 	})
@@ -157,8 +158,22 @@ func (e *Engine) eachFinding(s *State, series func(metric, check, subject string
 	}
 }
 
+// waiting is what is shown before the first judgement: no collector is up, so
+// that an inventory that hangs raises an alert.
+func (e *Engine) waiting() *State {
+	s := &State{stats: make([]stats, len(e.runners))}
+	for i := range s.stats {
+		s.stats[i].waiting = true
+	}
+	return s
+}
+
 // eachStat gives the series of one collector's state.
 func (e *Engine) eachStat(name string, s stats, series func(metric string, v float64, labels ...string)) {
+	if s.waiting {
+		series("collector_up", 0, name)
+		return
+	}
 	series("collector_units", float64(s.fresh), name, "fresh")
 	series("collector_units", float64(s.absent), name, "absent")
 	series("collector_units", float64(s.units-s.fresh-s.absent), name, "stale")

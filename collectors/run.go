@@ -52,14 +52,30 @@ func (e *Engine) awaitInventory(ctx context.Context) (ok bool) {
 	if h.Recorded() {
 		h.Inventory()
 	}
+	patience := time.NewTimer(inventoryPatience)
+	defer patience.Stop()
+	const hangs = "the inventory is not there yet: a driver does not answer, and nothing can be judged"
+	complained := false
 	for h.Taken() == nil {
 		select {
+		case <-patience.C:
+			complained = true
+			e.log(hangs, false)
 		case <-ctx.Done():
 			return false
 		case <-e.changed:
 		}
 	}
+	if complained {
+		e.log(hangs, true)
+	}
 	return true
+}
+
+func (e *Engine) log(problem string, gone bool) {
+	if e.options.Log != nil {
+		e.options.Log(problem, gone)
+	}
 }
 
 // stop ends what Run began. What hangs in a driver is left behind.

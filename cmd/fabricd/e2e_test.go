@@ -308,6 +308,9 @@ func TestStuckInventory(t *testing.T) {
 	if got := d.get("/-/ready"); !strings.Contains(got, "not there yet") {
 		t.Errorf("ready: %q", got)
 	}
+	if got := d.get("/metrics"); !strings.Contains(got, `fabricd_collector_up{collector="pcie"} 0`) {
+		t.Errorf("no collector is down:\n%s", got)
+	}
 	cmd.Process.Signal(syscall.SIGHUP)
 	cmd.Process.Signal(syscall.SIGTERM)
 	select {

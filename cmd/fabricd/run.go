@@ -114,6 +114,19 @@ func (l errorLog) Println(v ...any) { l.Error("metrics", "error", fmt.Sprint(v..
 
 const shutdownPatience = 2 * time.Second
 
+// reloadOn reloads at each signal, beside all else: the file may be on a
+// file system that hangs.
+func (a *app) reloadOn(ctx context.Context, hup <-chan os.Signal, e *collectors.Engine, h *probes.Host, log *slog.Logger) {
+	for {
+		select {
+		case <-hup:
+			a.reload(e, h, log)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // serve runs engine and server until a signal ends both.
 func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f *runFlags, log *slog.Logger) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -125,10 +138,9 @@ func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f
 	go func() { failed <- toolkit.ListenAndServe(server, f.web, log) }()
 	engine := make(chan struct{})
 	go func() { e.Run(ctx); close(engine) }()
+	go a.reloadOn(ctx, hup, e, h, log)
 	for {
 		select {
-		case <-hup:
-			a.reload(e, h, log)
 		case err := <-failed:
 			stop()
 			<-engine

@@ -23,6 +23,7 @@ const (
 	childName = "fabricd-nvml"
 	maxLine   = 4 << 20 // an answer for 16 GPUs with 36 links each is 100 KB
 	maxStderr = 4 << 10 // kept of what the child complains of
+	maxDoing  = 4096    // parts of one answer: 16 GPUs have some hundred
 )
 
 // errLine is a line that does not follow the protocol.
@@ -38,7 +39,7 @@ type child struct {
 	exited chan struct{} // closed: the process is no more, err says how
 	err    error
 	tooBig bool // a line was longer than maxLine
-	stderr tail
+	stderr complaint
 	born   time.Time
 	lastID uint64
 	doing  string // the part that it said it began
@@ -66,7 +67,7 @@ func start(path string) (*child, error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, &p.stderr
 	p.cmd.Env = environment(os.Environ())
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = time.Second
+	p.cmd.WaitDelay = 200 * time.Millisecond // for descendants that hold its standard error
 	if err := p.cmd.Start(); err != nil {
 		in.Close()
 		out.Close()
@@ -117,7 +118,7 @@ func (p *child) ask(ctx context.Context, r Request, patience time.Duration) (*An
 func (p *child) await(ctx context.Context, patience time.Duration) (*Answer, error) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	for {
+	for range maxDoing {
 		select {
 		case b, ok := <-p.lines:
 			if !ok {
@@ -139,6 +140,7 @@ func (p *child) await(ctx context.Context, patience time.Duration) (*Answer, err
 			return nil, ctx.Err()
 		}
 	}
+	return nil, fmt.Errorf("%s: begins more than %d parts in one answer", childName, maxDoing)
 }
 
 // idle waits until it is time for the next question. Whatever the child says
@@ -176,7 +178,7 @@ func (p *child) death() error {
 	if exit := (*exec.ExitError)(nil); errors.As(p.err, &exit) {
 		code, status = exit.ExitCode(), exit.Error()
 	}
-	return errDied{code, status, p.doing, p.stderr.last()}
+	return errDied{code, status, p.doing, p.stderr.first()}
 }
 
 // end stops the child: it is asked to, by the end of its input, and then
@@ -186,6 +188,7 @@ func (p *child) end(patience time.Duration) bool {
 	p.in.Close()
 	close(p.quit)
 	defer p.out.Close()
+	defer p.killGroup() // whatever it left behind
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -193,7 +196,7 @@ func (p *child) end(patience time.Duration) bool {
 		return true
 	case <-timer.C:
 	}
-	p.cmd.Process.Kill() //nolint:errcheck // it may have ended meanwhile
+	p.killGroup()
 	timer.Reset(patience)
 	select {
 	case <-p.exited:
@@ -203,21 +206,26 @@ func (p *child) end(patience time.Duration) bool {
 	}
 }
 
-// A tail keeps the beginning of what the child complains of.
-type tail struct {
+// killGroup kills the child and all that it started.
+func (p *child) killGroup() {
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may have ended meanwhile
+}
+
+// A complaint keeps the beginning of what the child complains of.
+type complaint struct {
 	mu sync.Mutex
 	b  []byte
 }
 
-func (t *tail) Write(b []byte) (int, error) {
+func (t *complaint) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, b[:min(len(b), maxStderr-len(t.b))]...)
 	return len(b), nil
 }
 
-// last gives the first line: the others, if any, are a stack.
-func (t *tail) last() string {
+// first gives the first line: the others, if any, are a stack.
+func (t *complaint) first() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(t.b)), "\n")

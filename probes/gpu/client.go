@@ -211,7 +211,7 @@ func (c *Client) drive(p *child) error {
 	case err != nil:
 		return err
 	case a.Ready == nil || a.Ready.Protocol != Protocol:
-		return errAbsent{childName + " is of another version than fabricd"}
+		return fmt.Errorf("%s: is of another version than fabricd: install both from one release", childName)
 	}
 	for {
 		begin := time.Now()

@@ -101,7 +101,8 @@ func TestClientBad(t *testing.T) {
 		"garbage":         "answers no JSON",
 		"half":            "answers no JSON",
 		"long":            "answers more than 4 MiB in one line",
-		"flood":           "no answer within 300ms (the driver hangs in x)",
+		"flood":           "begins more than 4096 parts in one answer",
+		"other-version":   "another version",
 		"talks":           "answers what was not asked",
 		"wrong-id":        "answers what was not asked",
 		"wrong-shape":     "answers nonsense: device 0",
@@ -127,7 +128,7 @@ func TestClientBad(t *testing.T) {
 
 func TestClientAbsent(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{"absent": "there is no driver", "cannot": "exit status 64", "other-version": "another version"} {
+	for mode, want := range map[string]string{"absent": "there is no driver", "cannot": "exit status 64"} {
 		c, dir := client(t, mode, quick())
 		until(t, c, want, says(want))
 		if _, err := c.Snapshot(nil); !errors.Is(err, fs.ErrNotExist) {
