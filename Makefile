@@ -8,6 +8,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TESTFLAGS ?=
 # Given to the daemon, as in: make run ARGS='--web.listen-address=:9000'
 ARGS ?=
+# The machine that make lab-shell boots, and how many of the scenario's steps have happened there.
+SCENARIO ?= healthy
+STEPS    ?= 0
 
 # The same for every command but the race detector's, so that the standard library and all else is compiled once.
 export CGO_ENABLED := 0
@@ -27,7 +30,7 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules modules cross bench golden cover clean help
+.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules modules cross lab lab-shell bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
@@ -84,6 +87,12 @@ modules: ## the modules beside the daemon's: dashboards, tools
 cross: ## static programs for both architectures, under dist/
 	GOOS=linux GOARCH=amd64 $(GO) build $(LDFLAGS) -o dist/linux-amd64/ ./cmd/fabricd
 	GOOS=linux GOARCH=arm64 $(GO) build $(LDFLAGS) -o dist/linux-arm64/ ./cmd/fabricd
+
+lab: ## fabricd on a real kernel with simulated hardware, in QEMU (docs/lab.md); skipped with the reason where there can be none
+	$(GO) test ./lab -lab -count=1 -timeout=30m -v $(TESTFLAGS)
+
+lab-shell: ## a shell in one of the lab's machines: make lab-shell SCENARIO=healthy (STEPS=1: after its first step)
+	$(GO) run ./lab/shell -scenario=$(SCENARIO) -steps=$(STEPS)
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...

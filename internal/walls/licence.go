@@ -10,7 +10,16 @@ import (
 	"strings"
 )
 
-const licenceLine = "SPDX-License-Identifier: Apache-2.0"
+// kernelCode is under the kernel's licence, since it is linked with the kernel.
+const kernelCode = "lab/modules"
+
+// licenceLine is what stands at a file's head.
+func licenceLine(name string) string {
+	if within(name, kernelCode) {
+		return "SPDX-License-Identifier: GPL-2.0-only"
+	}
+	return "SPDX-License-Identifier: Apache-2.0"
+}
 
 // readHead returns the first lines of a file, as far as a licence line may stand from its beginning.
 func readHead(repository fs.FS, name string) (string, error) {

@@ -52,6 +52,9 @@ func TestCrossings(t *testing.T) {
 			"config/a.go:3: config must not import github.com/fabricd/fabricd/internal/x"},
 		{"new folder", "pkg/a.go", spdx + "package a", "pkg/a.go:2: this folder has no place"},
 		{"no folder", "a.go", spdx + "package a", "a.go:2: this folder has no place"},
+		{"the lab starts programs", "lab/internal/qemu/a.go", spdx + "package a\nimport \"os/exec\"", ""},
+		{"the lab's kernel code", "lab/modules/a.c", "// SPDX-License-Identifier: GPL-2.0-only\n", ""},
+		{"the lab's kernel code as ours", "lab/modules/a.c", spdx, "lab/modules/a.c:1: no line 'SPDX-License-Identifier: GPL-2.0-only'"},
 
 		{"client_golang in collectors", "collectors/pcie/a.go", spdx + "package a\nimport \"github.com/prometheus/client_golang/prometheus\"", ""},
 		{"client_golang in probes", "probes/a.go", spdx + "package a\nimport \"github.com/prometheus/client_golang/prometheus\"",

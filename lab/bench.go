@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/lab/internal/image"
+	"github.com/fabricd/fabricd/lab/internal/qemu"
+)
+
+// ErrUnavailable says that there can be no lab on this machine, and why.
+var ErrUnavailable = errors.New("no lab here")
+
+// bootLimit bounds how long a machine may take to come up.
+const bootLimit = 60 * time.Second
+
+// A Bench runs scenarios, one at a time on the whole machine.
+type Bench struct {
+	image     *image.Image
+	program   string // fabricd, for the host as well
+	initramfs string
+	dir       string
+	lock      *os.File
+	Log       func(format string, args ...any)
+}
+
+// NewBench makes the image, and builds fabricd, from the repository whose root is given. The suite is empty for the
+// machine's own kernel.
+func NewBench(ctx context.Context, root, suite string, log func(string, ...any)) (*Bench, error) {
+	if _, err := exec.LookPath(qemu.Program); err != nil {
+		return nil, fmt.Errorf("%w: %w (Debian: qemu-system-x86)", ErrUnavailable, err)
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := cacheDir(root)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{Log: log}
+	if b.lock, err = lock(filepath.Join(cache, "lock"), log); err != nil {
+		return nil, err
+	}
+	if b.dir, err = os.MkdirTemp("", "fabricd-lab-"); err != nil {
+		return nil, err
+	}
+	b.image, err = image.Make(ctx, image.Options{Cache: cache, Modules: filepath.Join(root, "lab", "modules"), Suite: suite, Log: log})
+	if errors.Is(err, image.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err == nil {
+		err = b.build(ctx, root)
+	}
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// cacheDir is where the lab keeps what it downloads and unpacks.
+func cacheDir(root string) (string, error) {
+	dir := filepath.Join(root, ".cache", "lab")
+	if user := os.Getenv("XDG_CACHE_HOME"); user != "" {
+		dir = filepath.Join(user, "fabricd-lab")
+	}
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// build builds the static fabricd and puts it into the initramfs.
+func (b *Bench) build(ctx context.Context, root string) error {
+	b.program = filepath.Join(b.dir, "fabricd")
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=lab", "-o", b.program, "./cmd/fabricd")
+	c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("building fabricd: %w\n%s", err, out)
+	}
+	b.initramfs = filepath.Join(b.dir, "initramfs")
+	return b.image.Initramfs(b.initramfs, map[string]string{"bin/fabricd": b.program})
+}
+
+// Close removes what the bench made outside the cache.
+func (b *Bench) Close() {
+	os.RemoveAll(b.dir)
+	b.lock.Close()
+}
+
+// Release is the guest's kernel.
+func (b *Bench) Release() string { return b.image.Release }
+
+// start boots a scenario's machine; dir is an empty folder.
+func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive bool) (*Guest, error) {
+	m, err := qemu.Start(ctx, qemu.Options{
+		Kernel: b.image.Kernel, Initramfs: b.initramfs, Dir: dir, Interactive: interactive, Limit: bootLimit,
+		Append: s.Append, Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices),
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := &Guest{m}
+	ctx, cancel := context.WithTimeout(ctx, bootLimit)
+	defer cancel()
+	if err := g.setUp(ctx, s); err != nil {
+		m.Stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+// words splits arguments as written in a table: several to a line.
+func words(lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, strings.Fields(line)...)
+	}
+	return all
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/lab/internal/qemu"
+)
+
+// A Guest is a scenario's machine while it runs.
+type Guest struct{ machine *qemu.Machine }
+
+// statuses are those with which fabricd check ends when it has judged.
+var statuses = []int{1, 2, 3}
+
+const daemonURL = "http://127.0.0.1:9794"
+
+// Run runs a script in the guest and returns what it says; a status other than 0 is an error.
+func (g *Guest) Run(ctx context.Context, script string) (string, error) {
+	return g.machine.Run(ctx, script)
+}
+
+func (g *Guest) monitor(ctx context.Context, command string) error {
+	answer, err := g.machine.Monitor(ctx, command)
+	if err == nil && strings.HasPrefix(answer, "Error") {
+		err = fmt.Errorf("monitor: %s: %s", command, answer)
+	}
+	return err
+}
+
+// setUp loads what the scenario needs and shows its tree.
+func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
+	var b strings.Builder
+	b.WriteString("set -e\n")
+	drivers := s.Drivers
+	if s.Tree.has("rdma=") {
+		drivers = append(slices.Clone(drivers), "ib_core")
+	}
+	for _, driver := range drivers {
+		fmt.Fprintf(&b, "modprobe %s\n", driver)
+	}
+	if s.Tree != nil {
+		for _, module := range s.Tree.modules() {
+			fmt.Fprintf(&b, "insmod /lib/lab/%s.ko\n", module)
+		}
+		fmt.Fprintf(&b, "cat > %stopology <<'END'\n%sEND\necho 1 > %sstart\n", debugfs, s.Tree, debugfs)
+	}
+	if s.Daemon {
+		b.WriteString("fabricd run --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
+	}
+	if _, err := g.Run(ctx, b.String()); err != nil {
+		return err
+	}
+	if s.Daemon {
+		return g.awaitDaemon(ctx)
+	}
+	return nil
+}
+
+// awaitDaemon waits for the daemon's first findings.
+func (g *Guest) awaitDaemon(ctx context.Context) error {
+	for {
+		_, err := g.Run(ctx, "wget -qO /dev/null "+daemonURL+"/api/v1/findings")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// check runs fabricd check over a window, or asks the daemon.
+func (g *Guest) check(ctx context.Context, daemon bool, window time.Duration) (*collectors.Report, error) {
+	command := "fabricd check --format json --window " + window.String()
+	if daemon {
+		command = "fabricd check --format json --from " + daemonURL
+	}
+	text, err := g.machine.Run(ctx, command, statuses...)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" { // a short window on a slow machine: it ended before the first reading
+		return &collectors.Report{}, nil
+	}
+	return parseReport([]byte(text))
+}
+
+func parseReport(text []byte) (*collectors.Report, error) {
+	report := &collectors.Report{}
+	if err := json.Unmarshal(text, report); err != nil {
+		return nil, fmt.Errorf("fabricd check: %w in %.300q", err, text)
+	}
+	return report, nil
+}
+
+// metrics gets the daemon's exposition.
+func (g *Guest) metrics(ctx context.Context) (string, error) {
+	return g.bulk(ctx, "wget -qO- "+daemonURL+"/metrics")
+}
+
+// record gets a recording of the guest.
+func (g *Guest) record(ctx context.Context) (string, error) {
+	return g.bulk(ctx, "fabricd record --keep-identities --force -o /tmp/host.txtar >&2 && cat /tmp/host.txtar")
+}
+
+// bulk runs a script that says much.
+func (g *Guest) bulk(ctx context.Context, script string) (string, error) {
+	packed, err := g.Run(ctx, "set -e; { "+script+"; } > /tmp/bulk; gzip -1 -c /tmp/bulk")
+	if err != nil {
+		return "", err
+	}
+	r, err := gzip.NewReader(bytes.NewReader([]byte(packed)))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(r)
+	return string(text), err
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Names that the firmware gives where a machine is to look like a real one.
+const (
+	vendor  = "Example Computer"
+	product = "GPU Server 8"
+)
+
+// arguments are QEMU's. Two processors: with more than the host may have, early boot was seen to hang.
+func (o Options) arguments() []string {
+	socket := func(name string) string {
+		return fmt.Sprintf("socket,id=%s,path=%s,server=on,wait=off", name, filepath.Join(o.Dir, name))
+	}
+	args := []string{
+		"-machine", "q35", "-accel", "tcg,thread=multi", "-m", "1G",
+		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
+		"-chardev", socket("monitor"), "-mon", "chardev=monitor,mode=readline",
+		"-chardev", o.console(), "-serial", "chardev:console",
+		"-chardev", socket("agent"), "-serial", "chardev:agent",
+		"-kernel", o.Kernel, "-initrd", o.Initramfs,
+		"-append", strings.TrimSpace("console=ttyS0 panic=-1 " + o.Append),
+	}
+	args = append(args, o.look()...)
+	args = append(args, o.numa()...)
+	return append(args, o.Devices...)
+}
+
+func (o Options) console() string {
+	if o.Interactive {
+		return "stdio,id=console,signal=off,logfile=" + filepath.Join(o.Dir, "console")
+	}
+	return "file,id=console,path=" + filepath.Join(o.Dir, "console")
+}
+
+// look makes the machine look real, or leaves it as it is.
+func (o Options) look() []string {
+	if o.Guest {
+		return []string{"-cpu", "max"}
+	}
+	named := "manufacturer=" + vendor
+	return []string{
+		"-cpu", "max,-hypervisor",
+		"-smbios", "type=0,vendor=" + vendor,
+		"-smbios", "type=1," + named + ",product=" + product,
+		"-smbios", "type=2," + named,
+		"-smbios", "type=3," + named,
+	}
+}
+
+func (o Options) numa() []string {
+	if o.Nodes < 2 {
+		return []string{"-smp", "2"}
+	}
+	return []string{
+		"-smp", "2,sockets=2",
+		"-object", "memory-backend-ram,id=memory0,size=512M",
+		"-object", "memory-backend-ram,id=memory1,size=512M",
+		"-numa", "node,nodeid=0,memdev=memory0,cpus=0",
+		"-numa", "node,nodeid=1,memdev=memory1,cpus=1",
+		"-numa", "dist,src=0,dst=1,val=21",
+	}
+}

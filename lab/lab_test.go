@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"testing"
+)
+
+var (
+	labFlag = flag.Bool("lab", os.Getenv("LAB") == "1", "boot the lab's machines (or LAB=1)")
+	keep    = flag.String("keep", "", "write the recordings of all steps into this folder")
+	suite   = flag.String("suite", "", "take the kernel from this suite, such as bookworm-backports, instead of the machine's own")
+)
+
+func TestScenarios(t *testing.T) {
+	if !*labFlag {
+		t.Skip("boots machines: make lab, or go test ./lab -lab")
+	}
+	bench, err := NewBench(t.Context(), "..", *suite, t.Logf)
+	if errors.Is(err, ErrUnavailable) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	t.Logf("kernel %s", bench.Release())
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			bench.Log = t.Logf
+			if err := bench.Run(t.Context(), &s, *keep); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
