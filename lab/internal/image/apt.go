@@ -69,16 +69,19 @@ func (a *apt) update(ctx context.Context, suite string) error {
 		if err := os.WriteFile(list, []byte(source), 0o644); err != nil {
 			return err
 		}
-		options = append(options, "-o", "Dir::Etc::sourcelist="+list, "-o", "Dir::Etc::sourceparts=/dev/null")
+		options = append(options, "-o", "Dir::Etc::sourcelist="+list, "-o", "APT::Default-Release="+suite)
 	}
 	a.options = options
 	_, err := a.run(ctx, "", "apt-get", "-q", "update")
 	return err
 }
 
-// source writes a line of sources.list: the suite, at the mirror and with the key of the machine's main archive.
+// keyring holds the keys of Debian's archives.
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+// source writes a line of sources.list: the suite, at the machine's mirror of the main archive.
 func (a *apt) source(ctx context.Context, suite string) (string, error) {
-	out, err := a.run(ctx, "", "apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT) $(SIGNED_BY)", "Created-By: Packages")
+	out, err := a.run(ctx, "", "apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)", "Created-By: Packages")
 	if err != nil {
 		return "", err
 	}
@@ -87,11 +90,7 @@ func (a *apt) source(ctx context.Context, suite string) (string, error) {
 		if len(f) < 2 || f[1] != "main" || !strings.HasSuffix(strings.TrimRight(f[0], "/"), "/debian") {
 			continue
 		}
-		signed := ""
-		if len(f) > 2 {
-			signed = "[signed-by=" + f[2] + "] "
-		}
-		return fmt.Sprintf("deb %s%s %s main\n", signed, f[0], suite), nil
+		return fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, f[0], suite), nil
 	}
 	return "", fmt.Errorf("no Debian archive among the machine's sources")
 }
@@ -146,7 +145,7 @@ func (a *apt) closure(ctx context.Context, names []string) ([]string, error) {
 		for line := range strings.Lines(out) {
 			kind, name, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			part := slices.ContainsFunc(kernelParts, func(p string) bool { return strings.HasPrefix(name, p) })
-			if part && strings.HasSuffix(kind, "Depends") && !slices.Contains(found, name) {
+			if part && !strings.HasSuffix(name, "-unsigned") && strings.HasSuffix(kind, "Depends") && !slices.Contains(found, name) {
 				found = append(found, name)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 var unpackers = map[string]string{".xz": "xz", ".zst": "zstd"}
 
 // addDrivers adds the kernel's modules that scenarios load, those that they need, and the list by which modprobe finds
-// them. Drivers that the kernel has built in are passed over.
+// them. Drivers that the kernel has built in are passed over; modprobe knows them by another list.
 func (t tree) addDrivers(a *archive) error {
 	d := driverSet{to: a, dir: path.Join("lib/modules", t.release), from: map[string]string{}, needs: map[string][]string{}}
 	root := filepath.Join(t.modulesRoot(), t.release, "kernel")
@@ -35,7 +35,7 @@ func (t tree) addDrivers(a *archive) error {
 		}
 	}
 	a.file(path.Join(d.dir, "modules.dep"), d.list.Bytes(), 0o644)
-	return nil
+	return a.copy(path.Join(d.dir, "modules.builtin"), filepath.Join(filepath.Dir(root), "modules.builtin"), 0o644)
 }
 
 // A driverSet is the modules on their way into the initramfs.
