@@ -111,9 +111,10 @@ func (u *unit[R]) rest(err error, now time.Duration) time.Duration {
 }
 
 // readAll reads at each tick until the end, or until the reader has to be
-// opened anew. Ticks lie on a grid, so that units of the same
-// period wake the processor together.
+// opened anew. Ticks lie on the grid of the wanted period, so that units of
+// the same period wake the processor together.
 func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted func()) {
+	tick := max(u.every, minPeriod)
 	for ctx.Err() == nil {
 		begin := c.now()
 		period, reopen := u.readOnce(r, c)
@@ -121,10 +122,10 @@ func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted 
 		if reopen {
 			return
 		}
-		next := (begin/period + 1) * period
+		next := (begin + period).Round(tick)
 		if now := c.now(); next <= now {
 			u.meter.overruns.Add(uint64((now-next)/period) + 1)
-			next = (now/period + 1) * period
+			next = (now/tick + 1) * tick
 		}
 		c.sleep(ctx, next-c.now())
 	}
@@ -132,14 +133,19 @@ func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted 
 
 // readOnce takes a reading, publishes it and gives the period that its cost allows.
 func (u *unit[R]) readOnce(r Reader[R], c *clock) (period time.Duration, reopen bool) {
-	begin := c.now()
 	runtime.LockOSThread()
-	cpu := probes.ThreadCPU()
+	before := probes.ThreadUse()
+	begin := c.now()
 	value, err := u.guarded(r, begin)
-	cpu = probes.ThreadCPU() - cpu
-	runtime.UnlockOSThread()
 	end := c.now()
-	period = u.meter.account(end-begin, cpu, max(u.every, minPeriod))
+	use := probes.ThreadUse().Since(before)
+	runtime.UnlockOSThread()
+	u.meter.histo.Observe((end - begin).Seconds())
+	spent := cost{device: end - begin, cpu: use.CPU}
+	if !use.Slept { // what is not its own time the thread waited for a processor
+		spent.device = use.CPU
+	}
+	period = u.meter.account(end, spent, max(u.every, minPeriod))
 	if value == nil && errors.Is(err, ErrReopen) {
 		return period, true
 	}

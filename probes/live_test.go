@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -237,9 +239,17 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-func TestThreadCPU(t *testing.T) {
+func TestThreadUse(t *testing.T) {
 	t.Parallel()
-	if ThreadCPU() <= 0 {
-		t.Error("no time was used")
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := ThreadUse()
+	for ThreadUse().Since(before).CPU < time.Millisecond {
+	}
+	if err := syscall.Nanosleep(&syscall.Timespec{Nsec: 1000}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if use := ThreadUse().Since(before); !use.Slept {
+		t.Error("sleep is not seen")
 	}
 }

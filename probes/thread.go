@@ -8,12 +8,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadCPU gives the processor time that the calling thread has used; the
-// caller locks its goroutine to the thread while it compares two of them.
-func ThreadCPU() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return 0
+// Use is what a thread has used so far; the caller locks its goroutine to the
+// thread while it compares two of them. Of getrusage(2).
+type Use struct {
+	CPU   time.Duration // processor time
+	Slept bool          // it waited for something other than a processor
+
+	sleeps int64 // voluntary context switches
+}
+
+// ThreadUse gives what the calling thread has used, or nothing where the
+// kernel does not say.
+func ThreadUse() Use {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
+		return Use{Slept: true}
 	}
-	return time.Duration(ts.Nano())
+	return Use{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), sleeps: r.Nvcsw}
+}
+
+// Since gives what was used after before was taken.
+func (u Use) Since(before Use) Use {
+	return Use{CPU: u.CPU - before.CPU, Slept: u.Slept || u.sleeps != before.sleeps}
 }
