@@ -52,7 +52,7 @@ func (e *Engine) appendFamily(b []byte, x Exposition, set *seriesSet, sheets []s
 	for t := range tables {
 		for ; m < len(tables[t]); m++ {
 			if tables[t][m].Name == doc.Name {
-				b = sheets[t].appendText(b, m, set)
+				b = sheets[t].appendText(b, x, m, set)
 			}
 		}
 		m = 0
@@ -115,9 +115,15 @@ func appendLabel(b []byte, name, value string) []byte {
 }
 
 // appendText writes all samples of one metric that are new to the family.
-func (s *rowSheet[S]) appendText(b []byte, metric int, set *seriesSet) []byte {
+func (s *rowSheet[S]) appendText(b []byte, x Exposition, metric int, set *seriesSet) []byte {
 	name := s.columns.Metrics[metric].Name
-	s.each(metric, set, func(_ *S, labels []byte, v float64) { b = appendSample(b, name, labels, v) })
+	s.each(metric, set, func(_ *S, labels []byte, v value) {
+		if v.distribution != nil {
+			b = v.distribution.appendText(b, x, name, labels)
+		} else {
+			b = appendSample(b, name, labels, v.number)
+		}
+	})
 	return b
 }
 

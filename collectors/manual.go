@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// Histogram is a kind for the manual only: the engine's own distributions.
-const Histogram Kind = 2
-
 // A Doc is a collector's part of the manuals.
 type Doc struct {
 	Name, Help string

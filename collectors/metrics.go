@@ -98,11 +98,11 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 		e.collectSheets(ch, s)
 	}
 	e.eachFinding(s, func(metric, check, subject string, v float64) {
-		send(ch, e.self.gauges[metric], Gauge, v, check, subject)
+		send(ch, e.self.gauges[metric], Gauge, value{number: v}, check, subject)
 	})
 	for i, r := range e.runners {
 		e.eachStat(r.name(), s.stats[i], func(metric string, v float64, labels ...string) {
-			send(ch, e.self.gauges[metric], e.self.docs[metric].Kind, v, labels...)
+			send(ch, e.self.gauges[metric], e.self.docs[metric].Kind, value{number: v}, labels...)
 		})
 	}
 }
@@ -116,7 +116,7 @@ func (e *Engine) collectSheets(ch chan<- prometheus.Metric, s *State) {
 				if sets[doc.Name] == nil {
 					sets[doc.Name] = newSeriesSet()
 				}
-				s.sheets[i][t].collect(m, sets[doc.Name], func(k Kind, v float64, labels []string) {
+				s.sheets[i][t].collect(m, sets[doc.Name], func(k Kind, v value, labels []string) {
 					send(ch, e.descs[i][t][m], k, v, labels...)
 				})
 			}
@@ -124,12 +124,17 @@ func (e *Engine) collectSheets(ch chan<- prometheus.Metric, s *State) {
 	}
 }
 
-func send(ch chan<- prometheus.Metric, d *prometheus.Desc, k Kind, v float64, labels ...string) {
-	t := prometheus.GaugeValue
-	if k == Counter {
-		t = prometheus.CounterValue
+func send(ch chan<- prometheus.Metric, d *prometheus.Desc, k Kind, v value, labels ...string) {
+	var m prometheus.Metric
+	var err error
+	switch k {
+	case Gauge:
+		m, err = prometheus.NewConstMetric(d, prometheus.GaugeValue, v.number, labels...)
+	case Counter:
+		m, err = prometheus.NewConstMetric(d, prometheus.CounterValue, v.number, labels...)
+	case Histogram:
+		m, err = v.distribution.metric(d, labels)
 	}
-	m, err := prometheus.NewConstMetric(d, t, v, labels...)
 	if err != nil {
 		m = prometheus.NewInvalidMetric(d, err)
 	}

@@ -2,10 +2,7 @@
 
 package collectors
 
-import (
-	"hash/maphash"
-	"math"
-)
+import "hash/maphash"
 
 // A seriesSet knows the series of a family that are written. Prometheus takes
 // nothing of a scrape in which one is there twice: rows whose names became
@@ -36,14 +33,14 @@ func (s *seriesSet) first(labels []byte) bool {
 // each gives the samples of a metric, and their labels as rendered. The labels
 // of a row are rendered at its first metric and kept: the sheet is this
 // judgement's alone.
-func (s *rowSheet[S]) each(metric int, set *seriesSet, sample func(row *S, labels []byte, v float64)) {
+func (s *rowSheet[S]) each(metric int, set *seriesSet, sample func(row *S, labels []byte, v value)) {
 	m := &s.columns.Metrics[metric]
 	s.once.Do(s.renderLabels)
 	var own []byte
 	for i := range s.rows {
 		row := &s.rows[i]
-		v, ok := m.Get(row)
-		if !ok || math.IsNaN(v) {
+		v, ok := m.value(row)
+		if !ok {
 			continue
 		}
 		labels := s.labels[i]

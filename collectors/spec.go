@@ -9,6 +9,7 @@ package collectors
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -65,6 +66,7 @@ type Kind uint8
 const (
 	Gauge Kind = iota
 	Counter
+	Histogram
 )
 
 // String gives the kind's name as in the exposition format.
@@ -79,10 +81,29 @@ type Metric[S any] struct {
 	Kind   Kind
 	// Get gives the value; not ok is an absent series.
 	Get func(*S) (v float64, ok bool)
+	// Distribution gives the value of a Histogram, which is not changed after,
+	// instead of Get; nil is an absent series.
+	Distribution func(*S) *Distribution
 	// Labels replaces the table's labels.
 	Labels []Label[S]
 
 	sorted []Label[S] // by name, as the exposition wants them
+}
+
+// value gives a row's value; not ok is an absent series.
+func (m *Metric[S]) value(row *S) (v value, ok bool) {
+	if m.Kind == Histogram {
+		v.distribution = m.Distribution(row)
+		return v, v.distribution != nil
+	}
+	v.number, ok = m.Get(row)
+	return v, ok && !math.IsNaN(v.number)
+}
+
+// A value is one sample of a metric: a number or a distribution.
+type value struct {
+	number       float64
+	distribution *Distribution
 }
 
 // Columns says what the rows S of a table mean: how they are named, what is

@@ -40,8 +40,8 @@ type judged struct {
 type sheet interface {
 	// appendText appends the samples of the table's metric of that number that
 	// are not in the set.
-	appendText(b []byte, metric int, set *seriesSet) []byte
-	collect(metric int, set *seriesSet, send func(k Kind, v float64, labels []string))
+	appendText(b []byte, x Exposition, metric int, set *seriesSet) []byte
+	collect(metric int, set *seriesSet, send func(k Kind, v value, labels []string))
 }
 
 // Rows makes a table of the rows that get finds in each unit's reading.
@@ -223,13 +223,13 @@ type rowSheet[S any] struct {
 	labels [][]byte // of each row, rendered
 }
 
-func (s *rowSheet[S]) collect(metric int, set *seriesSet, send func(Kind, float64, []string)) {
+func (s *rowSheet[S]) collect(metric int, set *seriesSet, send func(Kind, value, []string)) {
 	m := &s.columns.Metrics[metric]
 	labels := s.columns.Labels
 	if m.Labels != nil {
 		labels = m.Labels
 	}
-	s.each(metric, set, func(row *S, _ []byte, v float64) { send(m.Kind, v, values(labels, row)) })
+	s.each(metric, set, func(row *S, _ []byte, v value) { send(m.Kind, v, values(labels, row)) })
 }
 
 func values[S any](labels []Label[S], row *S) []string {
