@@ -46,18 +46,25 @@ func (e *Engine) AppendText(b []byte, x Exposition) []byte {
 // of the tables that have its name.
 func (e *Engine) appendFamily(b []byte, x Exposition, set *seriesSet, sheets []sheet, tables [][]MetricDoc, m int) []byte {
 	doc := tables[0][m]
+	return x.appendFamily(b, doc, func(b []byte) []byte {
+		for t := range tables {
+			for ; m < len(tables[t]); m++ {
+				if tables[t][m].Name == doc.Name {
+					b = sheets[t].appendText(b, x, m, set)
+				}
+			}
+			m = 0
+		}
+		return b
+	})
+}
+
+// appendFamily writes the head of a family and its samples, or nothing where there are none.
+func (x Exposition) appendFamily(b []byte, doc MetricDoc, samples func([]byte) []byte) []byte {
 	head := len(b)
 	b = x.appendHead(b, doc)
 	body := len(b)
-	for t := range tables {
-		for ; m < len(tables[t]); m++ {
-			if tables[t][m].Name == doc.Name {
-				b = sheets[t].appendText(b, x, m, set)
-			}
-		}
-		m = 0
-	}
-	if len(b) == body { // a family without samples is left out
+	if b = samples(b); len(b) == body {
 		return b[:head]
 	}
 	return b
@@ -141,48 +148,37 @@ func (s *rowSheet[S]) renderLabels() {
 	}
 }
 
+// appendFindings writes the families of findings, each of which holds a part of them.
 func (e *Engine) appendFindings(b []byte, x Exposition, s *State) []byte {
-	for _, name := range []string{"check_status", "check_unknown", "check_muted"} {
-		head := len(b)
-		b = x.appendHead(b, e.self.docs[name])
-		body := len(b)
-		var labels []byte
-		e.eachFinding(s, func(metric, check, subject string, v float64) {
-			if metric == name {
-				labels = appendLabel(appendLabel(labels[:0], "check", check), "subject", subject)
-				b = appendSample(b, name, labels, v)
-			}
-		})
-		if len(b) == body {
-			b = b[:head]
-		}
-	}
-	return b
+	families := map[string][]byte{}
+	var labels []byte
+	e.eachFinding(s, func(metric, check, subject string, v float64) {
+		labels = appendLabel(appendLabel(labels[:0], "check", check), "subject", subject)
+		families[metric] = appendSample(families[metric], metric, labels, v)
+	})
+	return e.appendSelf(b, x, families)
 }
 
+// appendStats writes the families of the collectors' states.
 func (e *Engine) appendStats(b []byte, x Exposition, s *State) []byte {
-	for _, doc := range selfDocs() {
-		if e.self.gauges[doc.Name] == nil || strings.HasPrefix(doc.Name, "check_") {
-			continue
-		}
-		head := len(b)
-		b = x.appendHead(b, doc)
-		body := len(b)
-		for i, r := range e.runners {
-			e.eachStat(r.name(), s.stats[i], func(metric string, v float64, labels ...string) {
-				if metric != doc.Name {
-					return
-				}
-				var text []byte
-				for j, value := range labels {
-					text = appendLabel(text, doc.Labels[j], value)
-				}
-				b = appendSample(b, metric, text, v)
-			})
-		}
-		if len(b) == body {
-			b = b[:head]
-		}
+	families := map[string][]byte{}
+	var labels []byte
+	for i, r := range e.runners {
+		e.eachStat(r.name(), s.stats[i], func(metric string, v float64, values ...string) {
+			labels = labels[:0]
+			for j, value := range values {
+				labels = appendLabel(labels, e.self.docs[metric].Labels[j], value)
+			}
+			families[metric] = appendSample(families[metric], metric, labels, v)
+		})
+	}
+	return e.appendSelf(b, x, families)
+}
+
+// appendSelf writes those of the engine's own families that have samples.
+func (e *Engine) appendSelf(b []byte, x Exposition, families map[string][]byte) []byte {
+	for _, name := range e.self.order {
+		b = x.appendFamily(b, e.self.docs[name], func(b []byte) []byte { return append(b, families[name]...) })
 	}
 	return b
 }

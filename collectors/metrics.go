@@ -30,6 +30,7 @@ type selfMetrics struct {
 	errors *prometheus.CounterVec
 	gauges map[string]*prometheus.Desc
 	docs   map[string]MetricDoc
+	order  []string // of the manual
 }
 
 // selfDocs lists the engine's own metrics for the manual and for their descriptions.
@@ -53,7 +54,7 @@ func selfDocs() []MetricDoc {
 func newSelfMetrics() selfMetrics {
 	s := selfMetrics{gauges: map[string]*prometheus.Desc{}, docs: map[string]MetricDoc{}}
 	for _, d := range selfDocs() {
-		s.docs[d.Name] = d
+		s.docs[d.Name], s.order = d, append(s.order, d.Name)
 		name := Prefix + d.Name
 		switch d.Name {
 		case "collector_read_seconds":
