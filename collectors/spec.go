@@ -124,8 +124,9 @@ type View struct {
 	Inventory *probes.Inventory
 	Topology  *Topology
 	Manifest  *probes.Manifest // of a recording; nil on a live host
-	// Still says that there is one moment only: nothing can have a rate.
-	Still bool
+	// Recorded says that moments are a recording's marks; Still, that it has
+	// one only: nothing can have a rate.
+	Recorded, Still bool
 
 	readings map[string]any // collector to []Unit[R]
 	config   *Config
