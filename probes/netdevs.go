@@ -117,7 +117,7 @@ func (h *Host) rdma(inv *Inventory) {
 		}
 		d := &RDMADevice{
 			Name: Printable(name), Path: own, Function: f, Port: direct,
-			NodeGUID: guid(textOf(dir, "node_guid")), SysImageGUID: guid(textOf(dir, "sys_image_guid")),
+			NodeType: afterColon(textOf(dir, "node_type")), NodeGUID: guid(textOf(dir, "node_guid")), SysImageGUID: guid(textOf(dir, "sys_image_guid")),
 			Firmware: textOf(dir, "fw_ver"), HCAType: textOf(dir, "hca_type"),
 		}
 		dir.Close()

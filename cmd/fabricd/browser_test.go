@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// The page in a real browser: what axe-core has to say of it, that it fits a
+// telephone, and that it tells by itself of a link that trains down.
+func TestPageInBrowser(t *testing.T) {
+	node, chromium := need(t, "node"), need(t, "chromium")
+	const tools = "../../tools/browser"
+	if _, err := os.Stat(tools + "/node_modules"); err != nil {
+		npm := exec.Command(need(t, "npm"), "ci", "--no-audit", "--no-fund", "--silent")
+		npm.Dir = tools
+		if out, err := npm.CombinedOutput(); err != nil {
+			t.Fatalf("npm ci: %v: %s", err, out)
+		}
+	}
+	root := unpack(t, hosts+"hgx-h100-8gpu.txtar")
+	d := startDaemon(t, program(t), "--path.rootfs="+root)
+	cmd := exec.Command(node, tools+"/page.mjs", d.url, root+"/sys/bus/pci/devices/0000:19:00.0/current_link_width", "8", "pcie_width", os.Getenv("FABRICD_PAGES"))
+	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}

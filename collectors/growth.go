@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collectors
+
+import "time"
+
+// growing is how far back a counter may have risen that is growing.
+const growing = 10 * time.Second
+
+// Newest gives the samples that tell whether a counter is growing: those of
+// the newest 10 s, in a recording those of its newest interval.
+func (e *Env[S]) Newest() []Sample[S] {
+	if e.View.Recorded {
+		return e.Past[max(len(e.Past)-2, 0):]
+	}
+	for i, s := range e.Past {
+		if e.Past[len(e.Past)-1].At-s.At <= growing {
+			return e.Past[i:]
+		}
+	}
+	return e.Past
+}
+
+// Growth sums the rises of a counter over samples. A fall is a reset and starts
+// anew; samples without the counter are passed over.
+func Growth[S any](past []Sample[S], get func(*S) (v uint64, ok bool)) uint64 {
+	var sum, last uint64
+	known := false
+	for i := range past {
+		v, ok := get(&past[i].Row)
+		if !ok {
+			continue
+		}
+		if known && v > last {
+			sum += v - last
+		}
+		last, known = v, true
+	}
+	return sum
+}
+
+// MajorityLeast is how many there have to be in all for a majority.
+const MajorityLeast = 4
+
+// Majority finds what more than half of all are like, and how many those are.
+// Not ok is no such majority. What same(a, a) denies is like nothing.
+func Majority[T any](all []T, same func(a, b T) bool) (usual T, n int, ok bool) {
+	for _, usual := range all {
+		n := 0
+		for _, other := range all {
+			if same(usual, other) {
+				n++
+			}
+		}
+		if 2*n > len(all) {
+			return usual, n, true
+		}
+	}
+	return usual, 0, false
+}

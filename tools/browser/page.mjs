@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Looks at a running daemon's page as people do: narrow and wide, light and
+// dark, with and without scripts, on paper. Then it writes to the file BREAK
+// what ails a link, and waits for the page to say so by itself.
+//
+//   node page.mjs URL BREAK VALUE EXPECT [SCREENSHOTS]
+import { writeFileSync } from "node:fs";
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+
+const [url, broken, value, expected, shots] = process.argv.slice(2);
+const problems = [];
+const complain = (what) => problems.push(what);
+
+async function open(browser, options) {
+  const context = await browser.newContext({ bypassCSP: options.bypass ?? false, ...options });
+  const page = await context.newPage();
+  page.on("console", (m) => { if (m.type() === "error") complain(`console: ${m.text()}`); });
+  page.on("pageerror", (e) => complain(`script: ${e.message}`));
+  page.on("requestfailed", (r) => { if (!r.url().endsWith("/events")) complain(`${r.url()}: ${r.failure().errorText}`); });
+  await page.goto(url);
+  return page;
+}
+
+async function accessible(page, name) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => axe.run());
+  for (const v of violations) complain(`${name}: ${v.id}: ${v.nodes[0].target} (${v.nodes.length}): ${v.nodes[0].failureSummary}`);
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+try {
+  for (const width of [360, 1600]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const name = `${width} px, ${colorScheme}`;
+      const page = await open(browser, { viewport: { width, height: 900 }, colorScheme, bypass: true });
+      await page.locator("details > summary").first().click();
+      await accessible(page, name);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) complain(`${name}: the page is ${over} px too wide`);
+      if (shots) await page.screenshot({ path: `${shots}/page-${width}-${colorScheme}.png`, fullPage: true });
+      await page.context().close();
+    }
+  }
+  const plain = await open(browser, { javaScriptEnabled: false });
+  if (await plain.locator("main section").count() < 5) complain("without scripts the page is not whole");
+  if (await plain.locator('meta[http-equiv="refresh"]').count() !== 1) complain("without scripts the page does not refresh");
+  if (shots) await plain.pdf({ path: `${shots}/page.pdf`, format: "A4" });
+
+  const page = await open(browser, { viewport: { width: 1200, height: 900 } });
+  await page.locator("#live.on").waitFor();
+  await page.locator("details > summary").first().focus();
+  await page.keyboard.press("Enter");
+  if (!await page.locator("details").first().evaluate((d) => d.open)) complain("the keyboard does not open what is folded");
+  if (await page.locator("#act", { hasText: expected }).count()) complain(`${expected} was there before anything broke`);
+  await page.evaluate(() => { window.same = true; });
+  const begin = Date.now();
+  writeFileSync(broken, value + "\n");
+  await page.locator("#act", { hasText: expected }).waitFor({ timeout: 60000 });
+  console.log(`the page told of it after ${Date.now() - begin} ms`);
+  if (!await page.evaluate(() => window.same)) complain("the page was loaded anew");
+  if (!await page.locator("details").first().evaluate((d) => d.open)) complain("what was opened is closed by an update");
+  if (shots) await page.screenshot({ path: `${shots}/page-broken.png`, fullPage: true });
+} catch (e) {
+  complain(e.message);
+} finally {
+  await browser.close();
+}
+for (const p of problems) console.error(p);
+process.exit(problems.length ? 1 : 0);
