@@ -106,8 +106,7 @@ type RDMADevice struct {
 	Name         string
 	Path         string
 	Function     *Function
-	Port         bool   // the function's own device, not a subfunction's
-	NodeType     string // CA (InfiniBand and RoCE), RNIC (iWARP), unspecified (EFA) …
+	Port         bool // the function's own device, not a subfunction's
 	NodeGUID     string
 	SysImageGUID string // "" if absent or zero: no identity
 	Firmware     string
