@@ -44,12 +44,20 @@ func evalReplays(d *gpu.Device, e *collectors.Env[gpu.Device]) collectors.Verdic
 	return collectors.Verdictf(collectors.OK, "%d packets repeated in %s", n, e.Span().Round(time.Second))
 }
 
-// repeated sums the rises of the counter over the window.
+// repeated sums the rises of the counter over the window. A fall is a reset;
+// readings without the counter are passed over.
 func repeated(past []collectors.Sample[gpu.Device]) uint64 {
-	return collectors.Growth(past, func(d *gpu.Device) (uint64, bool) {
-		if d.PCIe == nil || d.PCIe.Replays == nil {
-			return 0, false
+	var sum uint64
+	var last *uint64
+	for i := range past {
+		p := past[i].Row.PCIe
+		if p == nil || p.Replays == nil {
+			continue
 		}
-		return *d.PCIe.Replays, true
-	})
+		if last != nil && *p.Replays > *last {
+			sum += *p.Replays - *last
+		}
+		last = p.Replays
+	}
+	return sum
 }

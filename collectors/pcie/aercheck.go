@@ -39,15 +39,22 @@ func aerCheck() functionCheck {
 	}
 }
 
-// growth sums the rises of a counter over the window; readings without
-// counters are passed over.
+// growth sums the rises of a counter over the window. A fall is a reset;
+// readings without counters are passed over.
 func growth(past []collectors.Sample[function], get func(*function) uint64) uint64 {
-	return collectors.Growth(past, func(f *function) (uint64, bool) {
+	var sum uint64
+	var last *function
+	for i := range past {
+		f := &past[i].Row
 		if f.counts() == nil {
-			return 0, false
+			continue
 		}
-		return get(f), true
-	})
+		if last != nil && get(f) > get(last) {
+			sum += get(f) - get(last)
+		}
+		last = f
+	}
+	return sum
 }
 
 func (f *function) counts() *AER {

@@ -114,15 +114,21 @@ func evalPeer(r *peerRow, e *collectors.Env[peerRow]) verdict {
 		return collectors.Verdictf(collectors.OK, "not compared: pcie_width or pcie_speed judges this link")
 	}
 	slack := 1 - e.Threshold("less_percent")/100
-	usual, _, ok := collectors.Majority(others, func(a, b pci.Link) bool {
-		return a.Known() && b.Known() && b.BitsPerSecond() >= a.BitsPerSecond()*slack && b.BitsPerSecond()*slack <= a.BitsPerSecond()
-	})
-	switch {
-	case ok && r.best.BitsPerSecond() < usual.BitsPerSecond()*slack:
-		return collectors.Verdictf(collectors.Warn, "the link of %s has %s, that of most of its %d sisters (%04x:%04x) has %s", named(r.Function), r.best, len(others)-1, r.Vendor, r.Device, usual).
-			Remedyf("compare slot and riser with the sisters', and the bifurcation and link speed settings in the firmware setup; fabricd topo shows them side by side").
-			With("link of "+r.Address, r.best).With("link of the majority", usual)
-	case ok:
+	for _, usual := range others {
+		same := 0
+		for _, o := range others {
+			if o.Known() && o.BitsPerSecond() >= usual.BitsPerSecond()*slack && o.BitsPerSecond()*slack <= usual.BitsPerSecond() {
+				same++
+			}
+		}
+		if 2*same <= len(others) || !usual.Known() {
+			continue
+		}
+		if r.best.BitsPerSecond() < usual.BitsPerSecond()*slack {
+			return collectors.Verdictf(collectors.Warn, "the link of %s has %s, that of most of its %d sisters (%04x:%04x) has %s", named(r.Function), r.best, len(others)-1, r.Vendor, r.Device, usual).
+				Remedyf("compare slot and riser with the sisters', and the bifurcation and link speed settings in the firmware setup; fabricd topo shows them side by side").
+				With("link of "+r.Address, r.best).With("link of the majority", usual)
+		}
 		return collectors.Verdictf(collectors.OK, "%s, as most of %d devices of its kind", r.best, len(others))
 	}
 	return collectors.Verdictf(collectors.OK, "%s; no majority among %d devices of its kind", r.best, len(others))

@@ -3,8 +3,10 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
 	"html/template"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -23,7 +25,6 @@ type pageData struct {
 	Noted   []*report.Fold       // neither bad nor ok
 	Fine    []*report.Fold       // ok
 	OK      int                  // findings in Fine
-	Tree    []*branch
 	Devices []device
 	Matrix  matrix
 }
@@ -55,45 +56,22 @@ type matrixRow struct {
 	Cells []string
 }
 
-// A page is what a browser shows of one judgement, in parts that change apart.
-type page struct {
-	Title string `json:"title"`
-	Time  string `json:"time,omitempty"`
-	Parts []part `json:"parts,omitempty"`
-}
-
-// A part is one section of the page.
-type part struct {
-	ID   string        `json:"id"`
-	HTML template.HTML `json:"html"`
-}
-
-// parts lists the sections, in order; each is a template of this name.
-func parts() []string {
-	return []string{"head", "act", "noted", "tree", "devices", "matrix", "fine"}
-}
-
-// render makes the page of the newest judgement.
-func (s *Site) render(pages *template.Template) (*page, error) {
+func (s *Site) page(w http.ResponseWriter, page *template.Template) {
 	data := pageData{Version: s.Version, Report: Report(s.Engine, s.Host)}
-	if data.Report == nil {
-		return &page{Title: "starting · fabricd"}, nil
+	if data.Report != nil {
+		view := s.Engine.State().View
+		data.Facts = view.Inventory.Facts
+		data.fold()
+		data.inventory(topoview.New(topoview.Source{View: view, Findings: data.Findings}).Document())
 	}
-	view := s.Engine.State().View
-	data.Facts = view.Inventory.Facts
-	data.fold()
-	doc := topoview.New(topoview.Source{View: view, Findings: data.Findings}).Document()
-	data.inventory(doc)
-	data.Tree = grow(doc)
-	p := &page{Title: fmt.Sprintf("%s · %s · fabricd", data.Status, data.Host), Time: data.Time}
-	for _, id := range parts() {
-		var b strings.Builder
-		if err := pages.ExecuteTemplate(&b, id, data); err != nil {
-			return nil, err
-		}
-		p.Parts = append(p.Parts, part{id, template.HTML(b.String())}) //nolint:gosec // a template wrote it
+	var b bytes.Buffer
+	if err := page.Execute(&b, data); err != nil {
+		plain(w, http.StatusInternalServerError, err.Error())
+		return
 	}
-	return p, nil
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(b.Bytes()) //nolint:errcheck // the client went away
 }
 
 // fold sorts the findings into what is to be acted on, what is to be known and

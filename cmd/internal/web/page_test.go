@@ -13,9 +13,9 @@ import (
 func TestPageIsFolded(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"hgx-h100-8gpu.txtar": {
-			"<summary>", " findings are ok", "Nothing to act on", `<th scope="row">GPU7</th>`, `<b>switch</b>`, "<b>NUMA node 1</b>", "32 GT/s x16", "NVIDIA H100", "<h2>From GPU to NIC</h2>", `class="PIX"`, `class="SYS"`, "× ", " and ",
+			"<summary>", " findings are ok", "Nothing to act on", "<td>GPU7</td>", "32 GT/s x16", "NVIDIA H100", "<h2>From GPU to NIC</h2>", `class="PIX"`, `class="SYS"`, "× ", " and ",
 		},
-		"meta-8hca-downgraded.txtar": {"To act on", `<td class="bad">8 GT/s x16</td><td>16 GT/s x16</td><td class="bad">defect</td>`, "mlx5_6 ib4", "<td>compute</td>", `<span class="link defect">8 GT/s x16 of 16 GT/s x16</span>`, `<span class="limit">bottleneck of `},
+		"meta-8hca-downgraded.txtar": {"To act on", `<td class="bad">8 GT/s x16</td><td>16 GT/s x16</td><td class="bad">defect</td>`, "mlx5_6 ib4", "<td>compute</td>"},
 	} {
 		_, h := site(t, name)
 		text := get(h, "/").Body.String()

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-//go:embed assets
+//go:embed page.html
 var files embed.FS
 
 // Limits of the server: its clients are few and its answers small.
@@ -42,11 +42,10 @@ type Site struct {
 // Server makes the HTTP server. log receives what goes wrong while
 // metrics are gathered.
 func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
-	pages, err := template.ParseFS(files, "assets/page.html")
+	page, err := template.ParseFS(files, "page.html")
 	if err != nil {
 		return nil, err
 	}
-	live := newLive(s, pages)
 	mux := http.NewServeMux()
 	all, rest, err := s.registries()
 	if err != nil {
@@ -56,17 +55,11 @@ func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", s.ready)
 	mux.HandleFunc("GET /api/v1/findings", s.findings)
-	mux.HandleFunc("GET /{$}", live.serve)
-	mux.HandleFunc("GET /events", live.events)
-	for _, asset := range []string{"style.css", "live.js", "icon.svg"} {
-		mux.Handle("GET /assets/"+asset, http.FileServerFS(files))
-	}
-	server := &http.Server{
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { s.page(w, page) })
+	return &http.Server{
 		Handler: guard(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-	}
-	server.RegisterOnShutdown(func() { close(live.ending) })
-	return server, nil
+	}, nil
 }
 
 // registries gather what the daemon exports: everything, and what the engine
@@ -97,7 +90,7 @@ func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 		next.ServeHTTP(w, r)
 	})
 }
