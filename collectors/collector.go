@@ -3,6 +3,7 @@
 package collectors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type spec[R any] struct{ *Spec[R] }
 
 func (s spec[R]) start(set setting) runner {
 	r := &running[R]{Spec: s.Spec, setting: set, units: map[string]*unit[R]{}}
+	if s.Samples > 0 {
+		r.samples, r.every = cmp.Or(r.every, s.Samples), 0
+	}
 	if r.every == 0 {
 		r.every = s.Every
 		if set.window > 0 { // two readings at least, so that there are rates
@@ -40,11 +44,12 @@ func (s spec[R]) start(set setting) runner {
 
 // A setting is how a collector runs.
 type setting struct {
-	every  time.Duration // zero: the Spec's
-	window time.Duration // of a one-shot judgement; zero in the daemon
-	host   *probes.Host
-	clock  *clock
-	meter  func() *meter
+	every   time.Duration // zero: the Spec's
+	samples time.Duration // of a collector of Samplers
+	window  time.Duration // of a one-shot judgement; zero in the daemon
+	host    *probes.Host
+	clock   *clock
+	meter   func() *meter
 }
 
 // A runner is a collector at work.
@@ -128,7 +133,7 @@ func (r *running[R]) reconcile(ctx context.Context, v *View, live bool, attempts
 }
 
 func (r *running[R]) begin(ctx context.Context, name string, live bool, attempts *sync.WaitGroup) *unit[R] {
-	u := &unit[R]{name: name, spec: r.Spec, every: r.every, meter: r.meter(), done: make(chan struct{})}
+	u := &unit[R]{name: name, spec: r.Spec, every: r.every, samples: r.samples, meter: r.meter(), done: make(chan struct{})}
 	ctx, u.cancel = context.WithCancel(ctx)
 	if !live {
 		close(u.done)

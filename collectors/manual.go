@@ -3,6 +3,7 @@
 package collectors
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 type Doc struct {
 	Name, Help string
 	Every      time.Duration
+	Samples    time.Duration // between readings; zero: none
 	Metrics    []MetricDoc
 	Checks     []CheckDoc
 
@@ -65,7 +67,7 @@ func (s spec[R]) Doc() Doc { return s.Spec.Doc() }
 
 // Doc gives the collector's part of the manuals.
 func (s *Spec[R]) Doc() Doc {
-	d := Doc{Name: s.Name, Help: s.Help, Every: s.Every}
+	d := Doc{Name: s.Name, Help: s.Help, Every: s.Every, Samples: s.Samples}
 	for _, t := range s.Tables {
 		d.tables = append(d.tables, t.metrics)
 		d.Metrics = append(d.Metrics, t.metrics...)
@@ -88,6 +90,17 @@ func Thresholds(list []Collector) map[string][]string {
 	return all
 }
 
+// Interval is what the setting of this name sets: between two samples, where
+// there are some, or else between two readings.
+func (d Doc) Interval() time.Duration { return cmp.Or(d.Samples, d.Every) }
+
+func (d Doc) sampled() string {
+	if d.Samples == 0 {
+		return " by default"
+	}
+	return fmt.Sprintf("; sampled every %s by default", d.Samples)
+}
+
 const generated = "<!-- Generated from the tables in collectors/ by `fabricd manual`; do not edit. -->\n\n"
 
 // WriteMetrics writes the manual of all metrics in Markdown.
@@ -96,7 +109,7 @@ func WriteMetrics(w io.Writer, list []Collector) {
 	fmt.Fprint(w, "Every metric that fabricd exports, by collector. A value that could not be read is an absent series, never 0 or −1.\nUnits are base units; `_total` marks counters. The label `address` is a PCI address in the kernel's form (`0000:8d:00.0`).\n\n")
 	for _, c := range list {
 		d := c.Doc()
-		fmt.Fprintf(w, "## %s\n\n%s Read every %s by default.\n\n", d.Name, d.Help, d.Every)
+		fmt.Fprintf(w, "## %s\n\n%s Read every %s%s.\n\n", d.Name, d.Help, d.Every, d.sampled())
 		writeMetricTable(w, d.Metrics)
 	}
 	fmt.Fprint(w, "## fabricd itself\n\nVerdicts, and the state of the collectors.\n\n")
@@ -105,8 +118,13 @@ func WriteMetrics(w io.Writer, list []Collector) {
 
 func writeMetricTable(w io.Writer, metrics []MetricDoc) {
 	fmt.Fprint(w, "| metric | type | labels | meaning | source |\n|---|---|---|---|---|\n")
+	last := ""
 	for _, m := range metrics {
-		fmt.Fprintf(w, "| `%s%s` | %s | %s | %s | %s |\n", Prefix, m.Name, m.Kind, code(m.Labels), m.Help, m.Source)
+		line := fmt.Sprintf("| `%s%s` | %s | %s | %s | %s |\n", Prefix, m.Name, m.Kind, code(m.Labels), m.Help, m.Source)
+		if line != last { // a family of several rows, which differ in a label's value
+			fmt.Fprint(w, line)
+		}
+		last = line
 	}
 	fmt.Fprintln(w)
 }

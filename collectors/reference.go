@@ -41,7 +41,7 @@ func WriteReference(w io.Writer, list []Collector) {
 	fmt.Fprint(w, "# SPDX-License-Identifier: Apache-2.0\n", referenceHead, "collectors:\n")
 	for _, c := range list {
 		d := c.Doc()
-		fmt.Fprintf(w, "  # %s\n  %s: {enabled: true, interval: %s}\n", d.Help, d.Name, d.Every)
+		fmt.Fprintf(w, "  # %s\n  %s: {enabled: true, interval: %s}\n", d.Help, d.Name, d.Interval())
 	}
 	fmt.Fprint(w, "\n# The numbers of the checks; docs/checks.md says what each check does.\nthresholds:\n")
 	for _, c := range list {

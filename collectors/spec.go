@@ -23,6 +23,10 @@ type Spec[R any] struct {
 	Every time.Duration
 	// Floor is the shortest period that may be asked for; zero is 1 ms.
 	Floor time.Duration
+	// Samples is, of a collector whose readers are Samplers, the time between
+	// two samples by default. An interval that is asked for is this one, and
+	// readings stay at Every.
+	Samples time.Duration
 	// Units splits the collector into units that are read each by its own
 	// goroutine, such as devices, so that a stuck one costs only itself. It
 	// is asked anew after each inventory. Nil is a single unit named "".
@@ -39,6 +43,13 @@ type Reader[R any] interface {
 	// be read it returns the others and an error that joins the causes.
 	Read(at time.Duration) (*R, error)
 	Close()
+}
+
+// A Sampler is a Reader that looks at its device by itself between readings,
+// many times faster than these are taken; a reading shows what it has seen.
+type Sampler interface {
+	// Sample sets the time between two samples, before the first reading.
+	Sample(every time.Duration)
 }
 
 // ErrReopen is what Read returns when the device went and came back: the

@@ -36,14 +36,15 @@ type reading[R any] struct {
 
 // A unit is one goroutine's work: reading one device at its period.
 type unit[R any] struct {
-	name   string
-	spec   *Spec[R]
-	every  time.Duration
-	newest atomic.Pointer[reading[R]]
-	state  atomic.Pointer[unitState]
-	meter  *meter
-	cancel context.CancelFunc
-	done   chan struct{}
+	name    string
+	spec    *Spec[R]
+	every   time.Duration
+	samples time.Duration
+	newest  atomic.Pointer[reading[R]]
+	state   atomic.Pointer[unitState]
+	meter   *meter
+	cancel  context.CancelFunc
+	done    chan struct{}
 }
 
 // A unitState is how a unit stands when it has no reading.
@@ -92,7 +93,11 @@ func (u *unit[R]) run(ctx context.Context, h *probes.Host, c *clock, attempted f
 // open opens the unit's reader; a panic in it is this unit's failure alone.
 func (u *unit[R]) open(ctx context.Context, h *probes.Host) (r Reader[R], err error) {
 	defer recovered(&err)
-	return u.spec.Open(ctx, h, u.name)
+	r, err = u.spec.Open(ctx, h, u.name)
+	if s, ok := r.(Sampler); ok && u.samples > 0 {
+		s.Sample(u.samples)
+	}
+	return r, err
 }
 
 // rest files an error and says how long to leave the source alone.

@@ -41,6 +41,31 @@ func (h *Host) device(class, name string) (own, device string) {
 	return own, ""
 }
 
+// An Interface is an entry of /sys/class/net, of whatever kind.
+type Interface struct {
+	Name     string // as the kernel has it: to be shown only by way of Printable
+	Path     string // canonical directory in sysfs
+	Hardware bool   // it belongs to a device: it is no bond, and no container's
+}
+
+// Interfaces lists the network interfaces, but those of excluded functions.
+func (h *Host) Interfaces() ([]Interface, error) {
+	names, err := h.ReadDir(classNet)
+	if err != nil {
+		return nil, err
+	}
+	var list []Interface
+	for _, name := range names {
+		own, device := h.device(classNet, name)
+		ownAddress, _ := nearestAddress(own)
+		address, _ := nearestAddress(device)
+		if !h.Excluded(ownAddress) && !h.Excluded(address) {
+			list = append(list, Interface{name, own, device != "" && !strings.HasPrefix(own, "sys/devices/virtual/")})
+		}
+	}
+	return list, nil
+}
+
 // netdevs lists the interfaces that belong to hardware.
 func (h *Host) netdevs(inv *Inventory) {
 	names, err := h.ReadDir(classNet)

@@ -244,7 +244,7 @@ func TestReference(t *testing.T) {
 				}
 			}
 		}
-		if got := c.Collectors[k.Doc().Name]; got.Interval != k.Doc().Every || got.Enabled == nil || !*got.Enabled {
+		if got := c.Collectors[k.Doc().Name]; got.Interval != k.Doc().Interval() || got.Enabled == nil || !*got.Enabled {
 			t.Errorf("collector %s: %+v", k.Doc().Name, got)
 		}
 	}

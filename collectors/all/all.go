@@ -11,10 +11,11 @@ import (
 	"github.com/fabricd/fabricd/collectors/irq"
 	"github.com/fabricd/fabricd/collectors/numa"
 	"github.com/fabricd/fabricd/collectors/pcie"
+	"github.com/fabricd/fabricd/collectors/queue"
 	"github.com/fabricd/fabricd/collectors/rdma"
 )
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New()}
 }

@@ -1,0 +1,407 @@
+//go:build ignore
+
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// Looks at transmit queues: how many bytes each has handed to its device that are not sent yet (byte queue limits), and
+// how many wait in the queueing discipline above. It is run once a tick, by a program or by the kernel's timer, and adds
+// to memory that user space has mapped: nobody is woken and nothing is copied.
+//
+// It follows pointers through the kernel's memory by bpf_probe_read_kernel, which does not fault: a device that goes
+// away while it is looked at gives one wrong sample at most.
+
+#include "types.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+char _license[] SEC("license") = "GPL";
+
+#define KERNEL __attribute__((preserve_access_index))
+
+// What is used of the kernel's structures; where it stands is found out when the program is loaded.
+
+struct hlist_node {
+	struct hlist_node *next;
+} KERNEL;
+
+struct dql {
+	unsigned int num_queued, limit, num_completed;
+} KERNEL;
+
+struct gnet_stats_queue {
+	__u32 backlog;
+} KERNEL;
+
+struct Qdisc {
+	unsigned int flags;
+	struct gnet_stats_queue qstats;
+} KERNEL;
+
+struct netdev_queue {
+	struct Qdisc *qdisc;
+	struct dql dql;
+	unsigned long state;
+} KERNEL;
+
+struct net_device {
+	struct hlist_node index_hlist;
+	struct netdev_queue *_tx;
+	int ifindex;
+	unsigned int real_num_tx_queues;
+} KERNEL;
+
+struct ns_common {
+	unsigned int inum;
+} KERNEL;
+
+struct list_head {
+	struct list_head *next;
+} KERNEL;
+
+struct net {
+	struct list_head list;
+	struct ns_common ns;
+	struct hlist_node **dev_index_head;
+} KERNEL;
+
+struct nsproxy {
+	struct net *net_ns;
+} KERNEL;
+
+struct task_struct {
+	struct nsproxy *nsproxy;
+} KERNEL;
+
+// Constants of the kernel's.
+#define DEVICE_HASH  256      // heads of net.dev_index_head
+#define CPU_STATS    0x20     // Qdisc.flags: the statistics are kept for each processor
+#define DRIVER_STOP  (1 << 0) // netdev_queue.state: the device's ring is full
+#define HASH_CHAIN   128      // devices of one head that are looked at
+#define NAMESPACES   1024     // that are looked at
+
+#define BUCKETS 33 // nothing, at most 1, 2, 4 … 2^31 bytes
+
+// The memory that is shared. Go's types are made from these.
+
+struct slot { // a queue
+	__u32 device; // its place among the devices, from 1 on; 0: no queue, and none follows
+	__u32 queue;
+	__u32 inflight, limit, completed, backlog;
+	__u32 peak[2]; // of inflight, by bank
+	__u64 samples, busy, full, tight, stopped;
+	__u64 sum;     // of inflight
+	__u64 changed; // when bytes were last completed, or none were in flight
+	__u32 depth[BUCKETS];
+	__u32 pad;
+};
+
+struct device {
+	// Written by user space.
+	__u32 ifindex;
+	__u32 frames;    // two frames' size
+	__u64 threshold; // a depth above is a burst
+	// Written by the program.
+	__u32 present; // in the newest sample
+	__u32 queues;  // that the device has now
+	__u32 used;    // bytes were queued in some sample: the driver uses byte queue limits
+	__u32 backlogs; // samples with a known backlog, modulo 2^32
+	__u64 depth;   // in flight and waiting, of all queues
+	__u64 peak[2];
+	__u64 bursts, burst_ns, longest_ns, since; // since: when the present burst began
+	__u32 backlog[BUCKETS];
+	__u32 pad;
+};
+
+struct control {
+	// Written by user space.
+	__u64 interval; // of the timer
+	__u64 deadline; // of this tick
+	__u32 netns;    // the inode of the network namespace
+	__u32 want;     // the bank that peaks are to go to
+	__u32 stop, pad;
+	// Written by the program.
+	__u32 bank, found; // found: the namespace
+	__u64 net;         // its address
+	__u64 last;        // when the newest sample was taken
+	__u64 ticks, missed, cost_ns, late_ns;
+	__u32 late[BUCKETS]; // in units of 2^-20 s
+	__u32 pad2;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct device);
+} devices SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct control);
+} controls SEC(".maps");
+
+// Functions that are not static are verified once, whoever calls them: what they branch over does not multiply.
+
+// bucket gives the place of a number in a histogram: the smallest power of two that holds it.
+__noinline __u32 bucket(__u32 v)
+{
+	__u32 n = 1;
+
+	if (v <= 1)
+		return v;
+	v--;
+	if (v >> 16) { n += 16; v >>= 16; }
+	if (v >> 8) { n += 8; v >>= 8; }
+	if (v >> 4) { n += 4; v >>= 4; }
+	if (v >> 2) { n += 2; v >>= 2; }
+	if (v >> 1) { n += 1; v >>= 1; }
+	return n + v;
+}
+
+static __always_inline void count(__u32 *histogram, __u32 v)
+{
+	__u64 b = bucket(v);
+
+	barrier_var(b); // the verifier is to see the comparison as it stands
+	if (b < BUCKETS)
+		histogram[b]++;
+}
+
+// A sweep is one look at all queues. Addresses are numbers: they lead into the kernel.
+struct sweep {
+	__u64 now, net;
+	__u64 queues;  // the address of the device's queues
+	__u64 qdisc;   // of the queue before
+	__u64 depth, backlog;
+	__u32 device;  // the slots' at hand
+	__u32 n;       // its queues
+	__u32 bank;
+	__u32 blind;   // a backlog is not known
+};
+
+__noinline __u64 find(__u64 net, __u32 ifindex)
+{
+	struct hlist_node **heads = 0, *node = 0;
+	int i, index;
+
+	bpf_core_read(&heads, sizeof(heads), &((struct net *)net)->dev_index_head);
+	bpf_probe_read_kernel(&node, sizeof(node), &heads[ifindex & (DEVICE_HASH - 1)]);
+	for (i = 0; i < HASH_CHAIN && node; i++) {
+		struct net_device *dev = (void *)node - bpf_core_field_offset(struct net_device, index_hlist);
+
+		index = 0;
+		bpf_core_read(&index, sizeof(index), &dev->ifindex);
+		if (index == ifindex)
+			return (__u64)dev;
+		bpf_core_read(&node, sizeof(node), &node->next);
+	}
+	return 0;
+}
+
+// finish adds up a device of which all queues were looked at.
+static __always_inline void finish(struct sweep *w)
+{
+	__u32 key = w->device - 1;
+	struct device *d;
+
+	if (!w->device || !w->queues)
+		return;
+	d = bpf_map_lookup_elem(&devices, &key);
+	if (!d)
+		return;
+	if (!w->blind) {
+		w->depth += w->backlog;
+		d->backlogs++;
+		count(d->backlog, w->backlog >> 32 ? -1 : w->backlog);
+	}
+	d->depth = w->depth;
+	if (w->depth > d->peak[w->bank & 1])
+		d->peak[w->bank & 1] = w->depth;
+	if (w->depth > d->threshold) {
+		if (!d->since) {
+			d->since = w->now;
+			d->bursts++;
+		}
+	} else if (d->since) {
+		__u64 took = w->now - d->since;
+
+		d->burst_ns += took;
+		if (took > d->longest_ns)
+			d->longest_ns = took;
+		d->since = 0;
+	}
+}
+
+// begin finds the device that the following slots are of.
+static __always_inline void begin(struct sweep *w, __u32 device)
+{
+	__u32 key = device - 1;
+	struct device *d = bpf_map_lookup_elem(&devices, &key);
+	struct net_device *dev;
+	void *queues = 0;
+
+	w->device = device;
+	w->queues = w->qdisc = w->depth = w->backlog = 0;
+	w->n = w->blind = 0;
+	if (!d)
+		return;
+	dev = (void *)find(w->net, d->ifindex);
+	d->present = dev != 0;
+	if (!dev)
+		return;
+	bpf_core_read(&queues, sizeof(queues), &dev->_tx);
+	bpf_core_read(&w->n, sizeof(w->n), &dev->real_num_tx_queues);
+	d->queues = w->n;
+	w->queues = (__u64)queues;
+}
+
+// above adds what waits in the queueing discipline, which queues may share.
+static __always_inline void above(struct sweep *w, struct slot *s, struct netdev_queue *queue)
+{
+	struct Qdisc *qdisc = 0;
+	unsigned int flags = 0;
+	__u32 backlog = 0;
+
+	bpf_core_read(&qdisc, sizeof(qdisc), &queue->qdisc);
+	if (!qdisc || (__u64)qdisc == w->qdisc) {
+		s->backlog = 0;
+		return;
+	}
+	w->qdisc = (__u64)qdisc;
+	bpf_core_read(&flags, sizeof(flags), &qdisc->flags);
+	if (flags & CPU_STATS) {
+		w->blind = 1;
+		return;
+	}
+	bpf_core_read(&backlog, sizeof(backlog), &qdisc->qstats.backlog);
+	s->backlog = backlog;
+	w->backlog += backlog;
+}
+
+static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
+{
+	struct netdev_queue *queue;
+	struct device *d;
+	__u32 queued = 0, completed = 0, limit = 0, inflight, at;
+	unsigned long state = 0;
+
+	if (!s->device)
+		return 1;
+	if (s->device != w->device) {
+		finish(w);
+		begin(w, s->device);
+	}
+	at = s->device - 1;
+	d = bpf_map_lookup_elem(&devices, &at);
+	if (!d || !w->queues || s->queue >= w->n)
+		return 0;
+	queue = (void *)w->queues + (__u64)s->queue * bpf_core_type_size(struct netdev_queue);
+	above(w, s, queue);
+	if (!bpf_core_field_exists(queue->dql)) // without CONFIG_BQL
+		return 0;
+	// The completed bytes first: what is completed in between must not make the difference negative.
+	bpf_core_read(&completed, sizeof(completed), &queue->dql.num_completed);
+	bpf_core_read(&limit, sizeof(limit), &queue->dql.limit);
+	bpf_core_read(&queued, sizeof(queued), &queue->dql.num_queued);
+	bpf_core_read(&state, sizeof(state), &queue->state);
+	inflight = queued - completed;
+	if (queued)
+		d->used = 1;
+
+	s->samples++;
+	s->sum += inflight;
+	count(s->depth, inflight);
+	if (inflight > s->peak[w->bank & 1])
+		s->peak[w->bank & 1] = inflight;
+	if (inflight) {
+		s->busy++;
+		if (limit && inflight >= limit)
+			s->full++;
+	}
+	if (limit && (inflight >= limit || limit < d->frames))
+		s->tight++;
+	if (state & DRIVER_STOP)
+		s->stopped++;
+	if (!inflight || completed != s->completed)
+		s->changed = w->now;
+	s->inflight = inflight;
+	s->limit = limit;
+	s->completed = completed;
+	w->depth += inflight;
+	return 0;
+}
+
+// look takes one sample of all queues. late is how much after its time the tick came.
+static __always_inline void look(struct control *c, __u64 now, __u64 late)
+{
+	struct sweep w = {.now = now, .net = c->net, .bank = c->want};
+
+	c->bank = c->want;
+	bpf_for_each_map_elem(&slots, visit, &w, 0);
+	finish(&w);
+	c->last = now;
+	c->ticks++;
+	c->late_ns += late;
+	late = late >> 40 ? -1 : (late << 20) / 1000000000;
+	count(c->late, late >> 32 ? -1 : late);
+	c->cost_ns += bpf_ktime_get_ns() - now;
+}
+
+// namespace finds the network namespace that is looked at: the calling task's, or another one by its inode.
+__noinline __u64 namespace(__u32 wanted)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct nsproxy *proxy = 0;
+	struct net *net = 0;
+	struct list_head *at = 0;
+	unsigned int inum;
+	int i;
+
+	bpf_core_read(&proxy, sizeof(proxy), &task->nsproxy);
+	bpf_core_read(&net, sizeof(net), &proxy->net_ns);
+	for (i = 0; i < NAMESPACES && net; i++) {
+		inum = 0;
+		bpf_core_read(&inum, sizeof(inum), &net->ns.inum);
+		if (inum == wanted)
+			return (__u64)net;
+		// The list's head is among its members: what stands around it has no such inode.
+		bpf_core_read(&at, sizeof(at), &net->list.next);
+		net = at ? (void *)at - bpf_core_field_offset(struct net, list) : 0;
+	}
+	return 0;
+}
+
+static __always_inline struct control *the_control(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&controls, &zero);
+}
+
+// sample is one tick, run by a thread of the program's.
+SEC("syscall")
+int sample(void *ctx)
+{
+	struct control *c = the_control();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!c)
+		return 1;
+	c->net = namespace(c->netns);
+	c->found = c->net != 0;
+	if (!c->net)
+		return 1;
+	look(c, now, now > c->deadline ? now - c->deadline : 0);
+	return 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes/queue"
+)
+
+// stuckAfter is how long a queue stands still before it is called stuck.
+const stuckAfter = 5 * time.Second
+
+// A row is a queue that carries something or timed out; where an interface has
+// none, the interface.
+type row struct {
+	*Netdev
+	q        *queue.Queue // nil: it carries nothing, or is not seen
+	index    int          // -1: the interface
+	timeouts Timeouts
+	way      queue.Way
+}
+
+func rows(_ *collectors.View, units []collectors.Unit[Reading]) []row {
+	var all []row
+	for _, u := range units {
+		for i := range u.Reading.Netdevs {
+			all = append(all, u.Reading.Netdevs[i].rows(u.Reading.Way)...)
+		}
+	}
+	return all
+}
+
+func (n *Netdev) rows(way queue.Way) []row {
+	var list []row
+	active := n.Active
+	for i := range n.Queues {
+		r := row{Netdev: n, index: i, way: way}
+		if n.Timeouts != nil {
+			r.timeouts = n.Timeouts[i]
+		}
+		if len(active) > 0 && active[0].Index == i {
+			r.q, active = &active[0], active[1:]
+		}
+		if r.q != nil || r.timeouts.Grown > 0 {
+			list = append(list, r)
+		}
+	}
+	if list == nil {
+		list = []row{{Netdev: n, index: -1, way: way}}
+	}
+	return list
+}
+
+func (r *row) queue() string {
+	if r.index < 0 {
+		return ""
+	}
+	return strconv.Itoa(r.index)
+}
+
+func checks() []collectors.Check[row] {
+	return []collectors.Check[row]{
+		{
+			Name:   "nic_queue_stuck",
+			Help:   "Fails when a queue's transmit timeouts grew within the last minute, or when bytes have been in flight for 5 s while none were completed: by the queue's own count where the kernel's program sees it, otherwise when neither the bytes in flight nor the interface's packets change.",
+			Silent: "timeouts of long ago; the same number of bytes at every look while packets move; an interface without carrier, which is info.",
+			Thresholds: []collectors.Threshold{
+				{Name: "seconds", Default: stuckAfter.Seconds(), Unit: "s", Help: "bytes in flight for longer, without one completed, fail"},
+			},
+			Eval: stuck,
+		},
+		{
+			Name:   "nic_queue_full",
+			Help:   "Warns when in more than half of the samples of the last minute a queue was at its byte queue limit, or the limit was below two frames' size, while packets move.",
+			Silent: "a queue that is empty in most samples, or that sends small packets only: its limit is small because it needs no larger one; a stuck queue is nic_queue_stuck's. A driver that does not use byte queue limits is unknown.",
+			For:    30 * time.Second,
+			Thresholds: []collectors.Threshold{
+				{Name: "full_percent", Default: 50, Unit: "percent", Help: "of the samples; more warn"},
+				{Name: "busy_percent", Default: 25, Unit: "percent", Help: "of the samples; a queue that is occupied in fewer is not judged"},
+			},
+			Eval: full,
+		},
+	}
+}
+
+// standing is for how long the queue has not moved, and whether that is known.
+func (r *row) standing() (age time.Duration, known bool) {
+	switch {
+	case r.q == nil || r.q.Inflight == 0:
+		return 0, true
+	case r.way != queue.Files: // it counts what is completed
+		return r.q.Standing, true
+	case !r.Traffic.Packets.OK:
+		return 0, false
+	}
+	return min(r.q.Standing, r.Traffic.Still), true
+}
+
+func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
+	age, known := r.standing()
+	limit := time.Duration(e.Threshold("seconds") * float64(time.Second))
+	switch {
+	case r.timeouts.Grown > 0:
+		return r.timedOut(age)
+	case e.View.Still || r.Traffic.Packets.OK && r.Traffic.Span == 0:
+		return collectors.Verdictf(collectors.Unknown, "one reading only: whether a queue moves needs a second")
+	case r.Err != nil && r.q == nil:
+		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.Err)
+	case !known:
+		return collectors.Verdictf(collectors.Unknown, "%d bytes are in flight, and statistics/tx_packets cannot be read: whether they move is not known", r.q.Inflight)
+	case age >= limit && r.Carrier.OK && !r.Carrier.V:
+		return collectors.Verdictf(collectors.Info, "%d bytes have been in flight for %s on an interface without carrier", r.q.Inflight, age.Round(time.Second))
+	case age >= limit:
+		return collectors.Verdictf(collectors.Fail, "%d bytes have been in flight for %s and none were completed (byte_queue_limits/inflight)", r.q.Inflight, age.Round(time.Second)).
+			Remedyf("is the link paused (ethtool -S %s, roce checks)? dmesg for the driver's messages; resetting the queue: ip link set %s down, then up", r.Name, r.Name).
+			With("inflight", r.q.Inflight).With("limit", r.q.Limit)
+	case r.index < 0 && !r.HasFiles && r.Timeouts == nil:
+		return collectors.Verdictf(collectors.Unknown, "the interface tells neither bytes in flight nor transmit timeouts")
+	}
+	return collectors.Verdictf(collectors.OK, "no transmit timeout in the last minute, and no bytes that stand still%s", r.without())
+}
+
+// without says what a verdict had to do without.
+func (r *row) without() string {
+	if r.idle() || r.Limits.OK {
+		return ""
+	}
+	return " as far as the driver tells: it does not use byte queue limits"
+}
+
+func (r *row) timedOut(age time.Duration) collectors.Verdict {
+	t := r.timeouts
+	more := ""
+	if r.q != nil && r.q.Inflight > 0 && r.q.Standing >= time.Second {
+		age = max(age, r.q.Standing)
+		more = "; " + strconv.Itoa(int(r.q.Inflight)) + " bytes have been in flight for " + r.q.Standing.Round(time.Second).String()
+	}
+	return collectors.Verdictf(collectors.Fail, "tx_timeout rose by %d to %d, first %s and last %s ago%s: the device does not complete what the queue hands over",
+		t.Grown, t.Count.V, t.Since.Round(time.Second), t.Last.Round(time.Second), more).
+		Remedyf("dmesg for NETDEV WATCHDOG and the driver's messages; a device that does not come back by itself needs a reset: ip link set %s down, then up", r.Name).
+		With("tx_timeout", t.Count.V)
+}
+
+// idle says whether the interface sends less than one packet a second.
+func (r *row) idle() bool { return r.Traffic.Packets.OK && r.Traffic.Rate < 1 }
+
+func full(r *row, e *collectors.Env[row]) collectors.Verdict {
+	age, _ := r.standing()
+	switch {
+	case e.View.Still || r.Traffic.Packets.OK && r.Traffic.Span == 0:
+		return collectors.Verdictf(collectors.Unknown, "one reading only: how often a queue is full needs more")
+	case r.Err != nil && r.q == nil:
+		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.Err)
+	case r.timeouts.Grown > 0 || age >= stuckAfter:
+		return collectors.Verdictf(collectors.Info, "the queue is stuck: see nic_queue_stuck")
+	case r.idle():
+		return collectors.Verdictf(collectors.OK, "less than one packet a second is sent")
+	case !r.Limits.OK:
+		return collectors.Verdictf(collectors.Unknown, "the driver does not use byte queue limits: %s", r.unlimited())
+	case r.q == nil:
+		return collectors.Verdictf(collectors.OK, "in no sample of the last minute were bytes in flight")
+	}
+	return r.fullness(e)
+}
+
+func (r *row) unlimited() string {
+	if !r.HasFiles {
+		return "there are no files of them"
+	}
+	return "limit and inflight stay 0 while packets are sent"
+}
+
+// fullness judges a queue that carries something.
+func (r *row) fullness(e *collectors.Env[row]) collectors.Verdict {
+	w := r.q.Window
+	share := func(n uint64) float64 { return 100 * float64(n) / float64(max(w.Samples, 1)) }
+	two := float64(r.Frames)
+	if r.Traffic.Frame > 0 {
+		two = min(two, 2*r.Traffic.Frame)
+	}
+	collapsed := float64(r.q.Limit) < two
+	bad := w.Full
+	if collapsed {
+		bad = w.Tight
+	}
+	if share(w.Busy) < e.Threshold("busy_percent") || share(bad) <= e.Threshold("full_percent") {
+		return collectors.Verdictf(collectors.OK, "at its limit in %.0f %% of %d samples, empty in %.0f %%", share(w.Full), w.Samples, share(w.Samples-w.Busy))
+	}
+	v := collectors.Verdictf(collectors.Warn, "at its limit of %d bytes in %.0f %% of %d samples: more is to be sent than the link takes", r.q.Limit, share(w.Full), w.Samples).
+		Remedyf("is the link slow or paused (nic_speed, roce checks)? spread the load over more queues or interfaces")
+	if collapsed {
+		v = collectors.Verdictf(collectors.Warn, "the byte queue limit fell to %d bytes, less than two frames (%.0f), and the queue was occupied in %.0f %% of %d samples", r.q.Limit, two, share(w.Busy), w.Samples).
+			Remedyf("the driver completes too late or too seldom: update it, or set byte_queue_limits/limit_min of %s to a few frames", r.Name)
+	}
+	return v.With("inflight", r.q.Inflight).With("limit", r.q.Limit).With("samples at the limit", w.Full)
+}

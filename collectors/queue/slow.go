@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/queue"
+)
+
+// window is over what the traffic is taken, and for how long a timeout counts
+// as new; a recording is taken as a whole for the former.
+const window = time.Minute
+
+// slow is what is read of an interface once a reading.
+type slow struct {
+	whole          bool // no window: a recording
+	dirs           []*probes.Dir
+	packets, bytes *probes.Attr
+	carrier        *probes.Attr
+	counters       []*probes.Attr // tx_timeout of each queue
+	past           []traffic
+	moved          time.Duration // when a packet was last seen to be sent
+	timeouts       []timeouts
+}
+
+type traffic struct {
+	at             time.Duration
+	packets, bytes uint64
+}
+
+type timeouts struct {
+	known       bool
+	count       uint64
+	grown       uint64
+	first, last time.Duration
+}
+
+// open opens an interface's files. What an earlier one has seen stays.
+func (r *reader) open(n *queue.Netdev, old *slow) *slow {
+	s := &slow{whole: r.h.Recorded()}
+	attr := func(dir, name string) *probes.Attr {
+		d, err := r.h.Dir(path.Join(n.Path, dir))
+		if err != nil {
+			return nil
+		}
+		s.dirs = append(s.dirs, d)
+		return d.Attr(name, 24)
+	}
+	s.packets, s.bytes, s.carrier = attr("statistics", "tx_packets"), attr("statistics", "tx_bytes"), attr("", "carrier")
+	for i := range n.Queues {
+		s.counters = append(s.counters, attr("queues/tx-"+strconv.Itoa(i), "tx_timeout"))
+	}
+	s.timeouts = make([]timeouts, n.Queues)
+	if old != nil {
+		copy(s.timeouts, old.timeouts)
+		s.past, s.moved = old.past, old.moved
+		old.close()
+	}
+	return s
+}
+
+func (s *slow) close() {
+	for _, a := range append(s.counters, s.packets, s.bytes, s.carrier) {
+		if a != nil {
+			a.Close()
+		}
+	}
+	for _, d := range s.dirs {
+		d.Close()
+	}
+}
+
+func count(a *probes.Attr) probes.Value[uint64] {
+	if a == nil {
+		return probes.Value[uint64]{}
+	}
+	b, err := a.Read()
+	if err != nil {
+		return probes.None[uint64](err)
+	}
+	n, err := strconv.ParseUint(string(b), 10, 64)
+	if err != nil {
+		return probes.None[uint64](err)
+	}
+	return probes.Some(n)
+}
+
+func (s *slow) read(n *queue.Netdev, at time.Duration) Netdev {
+	out := Netdev{Netdev: n, Traffic: s.traffic(at)}
+	if carrier := count(s.carrier); carrier.OK {
+		out.Carrier = probes.Some(carrier.V != 0)
+	}
+	for i, a := range s.counters {
+		t := s.timeouts[i].take(count(a), at)
+		if t.Count.OK && out.Timeouts == nil {
+			out.Timeouts = make([]Timeouts, len(s.counters))
+		}
+		if out.Timeouts != nil {
+			out.Timeouts[i] = t
+		}
+	}
+	return out
+}
+
+// traffic reads what was transmitted, and compares it with the window's begin.
+func (s *slow) traffic(at time.Duration) Traffic {
+	packets, bytes := count(s.packets), count(s.bytes)
+	out := Traffic{Packets: packets}
+	if !packets.OK {
+		return out
+	}
+	if n := len(s.past); n > 0 && packets.V < s.past[n-1].packets { // it began anew
+		s.past = nil
+	}
+	if n := len(s.past); n == 0 || s.past[n-1].packets != packets.V {
+		s.moved = at
+	}
+	s.past = append(s.past, traffic{at, packets.V, bytes.V})
+	for !s.whole && len(s.past) > 2 && at-s.past[1].at >= window {
+		s.past = s.past[1:]
+	}
+	first := s.past[0]
+	out.Still, out.Span = at-s.moved, at-first.at
+	more := packets.V - first.packets
+	if out.Span > 0 {
+		out.Rate = float64(more) / out.Span.Seconds()
+	}
+	if more > 0 && bytes.OK && bytes.V > first.bytes {
+		out.Frame = float64(bytes.V-first.bytes) / float64(more)
+	}
+	return out
+}
+
+// take follows a queue's count of timeouts.
+func (t *timeouts) take(count probes.Value[uint64], at time.Duration) Timeouts {
+	if !count.OK {
+		return Timeouts{Count: count}
+	}
+	if t.known && count.V > t.count {
+		if t.grown == 0 || at-t.last > window {
+			t.grown, t.first = 0, at
+		}
+		t.grown += count.V - t.count
+		t.last = at
+	}
+	t.known, t.count = true, count.V
+	if t.grown == 0 || at-t.last > window {
+		return Timeouts{Count: count}
+	}
+	return Timeouts{Count: count, Grown: t.grown, Since: at - t.first, Last: at - t.last}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/probes"
+)
+
+// files samples by the files of byte queue limits, kept open.
+type files struct {
+	memory
+	queues []queueFiles
+	always bool // limits too: reading is free
+	n      uint64
+}
+
+// queueFiles are those of one slot.
+type queueFiles struct {
+	dir             *probes.Dir // nil: there are none
+	inflight, limit *probes.Attr
+	err             error // of the newest sample
+}
+
+// limitEvery is after how many samples the limit of a queue is read, in which
+// nothing is in flight.
+const limitEvery = 128
+
+func newFiles(h *probes.Host, places []place) *files {
+	f := &files{memory: newMemory(countQueues(places), len(places)), always: h.Recorded()}
+	for _, p := range places {
+		for i := range p.queues {
+			var q queueFiles
+			dir, err := h.Dir(path.Join(p.path, "queues", fmt.Sprintf("tx-%d", i), "byte_queue_limits"))
+			if err == nil {
+				q = queueFiles{dir: dir, inflight: dir.Attr("inflight", 16), limit: dir.Attr("limit", 16)}
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				q.err = err
+			}
+			f.queues = append(f.queues, q)
+		}
+	}
+	return f
+}
+
+func (f *files) mem() memory { return f.memory }
+
+// sample reads all queues' files once.
+func (f *files) sample(deadline, now time.Duration, clock func() time.Duration) error {
+	f.control.Bank = f.control.Want
+	f.n++
+	var d *bpf.QueueDevice
+	for i := range f.slots {
+		s := &f.slots[i]
+		if next := &f.devices[s.Device-1]; next != d {
+			f.finish(d, now)
+			d = next
+			d.Depth, d.Present = 0, 1
+		}
+		q := &f.queues[i]
+		if q.dir == nil {
+			continue
+		}
+		var inflight, limit uint32
+		if inflight, limit, q.err = q.read(s.Limit, f.always || f.n%limitEvery == 1); q.err == nil {
+			f.addSample(s, d, inflight, limit, now)
+		}
+	}
+	f.finish(d, now)
+	f.addTick(deadline, now, clock())
+	return nil
+}
+
+func (f *files) finish(d *bpf.QueueDevice, now time.Duration) {
+	if d != nil {
+		f.addDevice(d, now)
+	}
+}
+
+// read reads a queue's state; of one that is empty the limit is read seldom.
+func (q *queueFiles) read(last uint32, always bool) (inflight, limit uint32, err error) {
+	if inflight, err = value(q.inflight); err != nil || inflight == 0 && !always {
+		return inflight, last, err
+	}
+	limit, err = value(q.limit)
+	return inflight, limit, err
+}
+
+func value(a *probes.Attr) (uint32, error) {
+	b, err := a.Read()
+	if err != nil {
+		return 0, err
+	}
+	n, ok := digits(b)
+	if !ok {
+		return 0, fmt.Errorf("%q is no number of bytes", probes.Printable(string(b)))
+	}
+	return n, nil
+}
+
+// digits reads a number without making a string of it.
+func digits(b []byte) (n uint32, ok bool) {
+	if len(b) == 0 || len(b) > 10 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + uint64(c-'0')
+	}
+	return uint32(v), v < 1<<32
+}
+
+// problem gives why a queue could not be read in the newest sample.
+func (f *files) problem(slot int) error {
+	if err := f.queues[slot].err; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("queues/tx-%s/byte_queue_limits: %w", strconv.Itoa(int(f.slots[slot].Queue)), err)
+	}
+	return nil
+}
+
+func (f *files) close() {
+	for _, q := range f.queues {
+		if q.dir != nil {
+			q.inflight.Close()
+			q.limit.Close()
+			q.dir.Close()
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"time"
+
+	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/probes"
+)
+
+// A sweeper takes samples of all queues into its memory.
+type sweeper interface {
+	mem() memory
+	// sample takes one. deadline is when it should have been taken and now is,
+	// by the monotonic clock, which clock tells.
+	sample(deadline, now time.Duration, clock func() time.Duration) error
+	// problem gives why a slot could not be read in the newest sample.
+	problem(slot int) error
+	close()
+}
+
+// A layout is which queues are sampled, and how.
+type layout struct {
+	sweeper
+	places []place
+	left   int
+	way    Way
+	why    string // no better way
+	timed  bool   // the kernel's timer samples, not we
+}
+
+func countQueues(places []place) int {
+	n := 0
+	for _, p := range places {
+		n += p.queues
+	}
+	return n
+}
+
+// newLayout prepares samples of places by the best way that there is.
+func newLayout(h *probes.Host, o Options, places []place, left int, now time.Duration) *layout {
+	l := &layout{places: places, left: left, way: Files}
+	if h.Recorded() {
+		l.sweeper = newFiles(h, places)
+	} else if kernel, err := openKernel(h, o, places); err == nil {
+		l.sweeper, l.way = kernel, Kernel
+	} else {
+		l.sweeper, l.why = newFiles(h, places), err.Error()
+	}
+	l.arrange(o, now)
+	return l
+}
+
+// arrange writes into the memory which slot is which queue.
+func (l *layout) arrange(o Options, now time.Duration) {
+	m, slot := l.mem(), 0
+	for i, p := range l.places {
+		m.devices[i] = bpf.QueueDevice{Ifindex: p.ifindex, Frames: p.frames(), Threshold: uint64(o.Burst)}
+		for n := range p.queues {
+			m.slots[slot] = bpf.QueueSlot{Device: uint32(i + 1), Queue: uint32(n), Changed: uint64(now)}
+			slot++
+		}
+	}
+}
+
+// inherit takes over what an older layout has counted of the same queues. Both
+// stand still.
+func (l *layout) inherit(old *layout) {
+	was := map[string]int{} // a place's first slot
+	at := map[string]int{}
+	slot := 0
+	for i, p := range old.places {
+		was[p.key()], at[p.key()] = slot, i
+		slot += p.queues
+	}
+	m, o := l.mem(), old.mem()
+	c := *o.control
+	c.Interval, c.Netns = m.control.Interval, m.control.Netns
+	*m.control = c
+	slot = 0
+	for i, p := range l.places {
+		if first, ok := was[p.key()]; ok {
+			d := o.devices[at[p.key()]]
+			d.Ifindex, d.Frames, d.Threshold = m.devices[i].Ifindex, m.devices[i].Frames, m.devices[i].Threshold
+			m.devices[i] = d
+			for n := range min(p.queues, old.places[at[p.key()]].queues) {
+				s := o.slots[first+n]
+				s.Device, s.Queue = m.slots[slot+n].Device, m.slots[slot+n].Queue
+				m.slots[slot+n] = s
+			}
+		}
+		slot += p.queues
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	publishEvery = time.Second
+	// share of the time that samples may take; slower ones are taken less often.
+	share = 0.05
+)
+
+// run samples until it is stopped, in a thread of its own, at absolute times:
+// what one tick is late does not add to the next.
+func (s *Sampler) run() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(s.done)
+	now := monotonic()
+	deadline, publish := s.after(now), now+publishEvery
+	for !s.stop.Load() {
+		sleepUntil(deadline)
+		now = monotonic()
+		s.lastErr = s.layout.sample(deadline, now, monotonic)
+		end := monotonic()
+		s.account(end - now)
+		if end >= publish {
+			s.takeOver()
+			s.publish(end)
+			publish = end - end%publishEvery + publishEvery
+		}
+		next := deadline + s.every
+		if late := monotonic() - next; late > 0 {
+			s.layout.mem().control.Missed += uint64(late/s.every) + 1
+			next = s.after(next + late)
+		}
+		deadline = next
+	}
+}
+
+// after gives the next tick: ticks lie on a grid.
+func (s *Sampler) after(now time.Duration) time.Duration { return now - now%s.every + s.every }
+
+// account stretches the interval so that samples stay within their share.
+func (s *Sampler) account(cost time.Duration) {
+	s.cost += (cost - s.cost) / 16
+	least := time.Duration(float64(s.cost) / share)
+	every := s.options.Every
+	if least > every {
+		every = (least + every - 1) / every * every
+	}
+	// Shorter again only when there is room, so that it does not waver.
+	if every > s.every || least < s.every*3/4 {
+		s.every = every
+	}
+}
+
+// takeOver begins with a new layout, if there is one.
+func (s *Sampler) takeOver() {
+	next := s.next.Swap(nil)
+	if next == nil {
+		return
+	}
+	next.inherit(s.layout)
+	s.layout.close()
+	s.layout = next
+	s.enter()
+}
+
+func sleepUntil(deadline time.Duration) {
+	ts := unix.NsecToTimespec(int64(deadline))
+	for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil) == unix.EINTR {
+	}
+}

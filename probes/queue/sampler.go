@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/probes"
+	"golang.org/x/sys/unix"
+)
+
+// A Sampler samples the transmit queues of a host. On a live host a thread of
+// its own does, or the kernel; in a recording each Look is a sample.
+type Sampler struct {
+	h       *probes.Host
+	options Options
+
+	newest atomic.Pointer[Snapshot]
+	next   atomic.Pointer[layout] // to be taken over by the thread
+	stop   atomic.Bool
+	done   chan struct{} // closed when the thread has ended; nil: there is none
+
+	seen   uint64 // the inventory's generation when interfaces were listed
+	listed time.Time
+	places []place
+
+	// The following belong to whoever samples: the thread, or Look.
+	layout  *layout
+	every   time.Duration // in force
+	cost    time.Duration // of a sample, smoothed
+	totals  map[string]*netdevTotal
+	rounds  uint64
+	lastErr error
+	bucket  [buckets]uint32
+}
+
+// Open prepares a Sampler; a live one begins at once. An error that is
+// fs.ErrNotExist says that there are no network interfaces.
+func Open(h *probes.Host, o Options) (*Sampler, error) {
+	s := &Sampler{h: h, options: o, every: o.Every, totals: map[string]*netdevTotal{}}
+	places, left, err := find(h, o.Netdevs)
+	if err != nil {
+		return nil, err
+	}
+	s.places = places
+	s.noteListed()
+	if h.Recorded() {
+		return s, nil
+	}
+	s.layout = newLayout(h, o, places, left, monotonic())
+	s.enter()
+	s.publish(monotonic())
+	s.done = make(chan struct{})
+	go s.run()
+	return s, nil
+}
+
+// Close ends sampling.
+func (s *Sampler) Close() {
+	s.stop.Store(true)
+	if s.done != nil {
+		<-s.done
+	}
+	if l := s.next.Swap(nil); l != nil {
+		l.close()
+	}
+	if s.layout != nil {
+		s.layout.close()
+	}
+}
+
+// Snapshot gives what was seen until now, or a second ago.
+func (s *Sampler) Snapshot() *Snapshot { return s.newest.Load() }
+
+// Look takes a sample in a recording, at a moment of its time.
+func (s *Sampler) Look(at time.Duration) (*Snapshot, error) {
+	places, left, err := find(s.h, s.options.Netdevs)
+	if err != nil {
+		return nil, err
+	}
+	next := newLayout(s.h, s.options, places, left, at)
+	if s.layout != nil {
+		next.inherit(s.layout)
+		s.layout.close()
+	}
+	s.layout = next
+	s.enter()
+	s.lastErr = next.sample(at, at, func() time.Duration { return at })
+	s.publish(at)
+	return s.Snapshot(), nil
+}
+
+// relistEvery is after how long interfaces are listed whatever the inventory
+// says: queues come and go without a word.
+const relistEvery = 30 * time.Second
+
+// Refresh lists the interfaces anew if something changed, and has the sampler
+// look at those that there are now. One goroutine calls it, on a live host.
+func (s *Sampler) Refresh() error {
+	if inv := s.h.Taken(); time.Since(s.listed) < relistEvery && (inv == nil || inv.Generation == s.seen) && !s.grown() {
+		return nil
+	}
+	s.noteListed()
+	places, left, err := find(s.h, s.options.Netdevs)
+	if err != nil || slices.Equal(places, s.places) {
+		return err
+	}
+	s.places = places
+	if old := s.next.Swap(newLayout(s.h, s.options, places, left, monotonic())); old != nil {
+		old.close()
+	}
+	return nil
+}
+
+func (s *Sampler) noteListed() {
+	s.listed = time.Now()
+	if inv := s.h.Taken(); inv != nil {
+		s.seen = inv.Generation
+	}
+}
+
+// grown says whether an interface has another number of queues than was listed.
+func (s *Sampler) grown() bool {
+	snapshot := s.Snapshot()
+	return snapshot != nil && snapshot.stale
+}
+
+// enter begins to use the layout: its interfaces get their totals.
+func (s *Sampler) enter() {
+	s.rounds++
+	m, slot := s.layout.mem(), 0
+	for i, p := range s.layout.places {
+		n := s.totals[p.key()]
+		if n == nil {
+			n = &netdevTotal{}
+			s.totals[p.key()] = n
+		}
+		n.place, n.seen = p, s.rounds
+		if n.last.Ifindex == 0 {
+			n.last = m.devices[i]
+		}
+		for len(n.queues) < p.queues {
+			n.queues = append(n.queues, queueTotal{last: m.slots[slot+len(n.queues)]})
+		}
+		n.queues = n.queues[:p.queues]
+		slot += p.queues
+	}
+	for key, n := range s.totals {
+		if n.seen != s.rounds {
+			delete(s.totals, key)
+		}
+	}
+}
+
+// publish adds up what was counted since the last time and shows it.
+func (s *Sampler) publish(now time.Duration) {
+	l := s.layout
+	m := l.mem()
+	bank := s.flip(m.control)
+	snapshot := &Snapshot{
+		At: now, Way: l.way, Why: l.why, Every: s.every, Ticks: m.control.Ticks, Missed: m.control.Missed,
+		Cost: time.Duration(m.control.CostNs), Queues: len(m.slots), LeftOut: l.left, Err: s.lastErr,
+	}
+	for b, n := range m.control.Late {
+		snapshot.Late.Counts[b] = uint64(n)
+	}
+	snapshot.Late.Sum = time.Duration(m.control.LateNs).Seconds()
+	always, slot := s.h.Recorded(), 0
+	for i, p := range l.places {
+		n := s.totals[p.key()]
+		device := &m.devices[i]
+		n.device(device, bank, now)
+		s.bucket = [buckets]uint32{}
+		var err error
+		for q := range n.queues {
+			at := &m.slots[slot]
+			n.queues[q].take(at, n, at.Peak[bank], now, &s.bucket)
+			at.Peak[bank] = 0
+			if why := l.problem(slot); why != nil && err == nil {
+				err = why
+			}
+			slot++
+		}
+		device.Peak[bank] = 0
+		s.column(n)
+		out := n.show(now, always)
+		out.Err = err
+		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
+		snapshot.Netdevs = append(snapshot.Netdevs, out)
+	}
+	s.newest.Store(snapshot)
+}
+
+// column keeps the second's numbers of an interface that carries something.
+func (s *Sampler) column(n *netdevTotal) {
+	if s.h.Recorded() || n.heat == nil && s.bucket == ([buckets]uint32{s.bucket[0]}) {
+		return
+	}
+	n.warm(Column{time.Now(), s.bucket})
+}
+
+// flip lets peaks go to the other bank and gives the one that is complete now.
+func (s *Sampler) flip(c *bpf.QueueControl) (complete uint32) {
+	complete = c.Want & 1
+	c.Want = complete ^ 1
+	return complete
+}
+
+// monotonic is the clock of the sampler: that of the kernel's programs.
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
