@@ -229,3 +229,16 @@ func (h *Host) Seek(i int) error {
 
 // Manifest gives what the recording says of itself; nil without one.
 func (h *Host) Manifest() *Manifest { return h.manifest }
+
+// NotAsked says why a recording has no answers of a source that is no file, in
+// the words of its manifest; "" if the source was asked, or if nothing is said.
+func (h *Host) NotAsked(source string) string {
+	if h.manifest == nil {
+		return ""
+	}
+	result := h.manifest.Sources[source]
+	if strings.HasPrefix(result, "not asked") || strings.HasPrefix(result, "refused") {
+		return source + " " + result
+	}
+	return ""
+}

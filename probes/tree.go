@@ -169,4 +169,7 @@ func Refused(err error) bool {
 		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
+// Gone says whether an error is that of a device that was removed.
+func Gone(err error) bool { return errors.Is(err, syscall.ENODEV) }
+
 func clean(name string) string { return path.Clean("/" + name)[1:] }
