@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -86,14 +87,18 @@ const (
 )
 
 // StartGDR starts the program; path as in NewClient. The error is
-// fs.ErrNotExist where there is no such program, driver or GPU.
+// fs.ErrNotExist where there is no such program, driver or GPU. The calling
+// goroutine keeps its thread until Close: the kernel can end a child when the
+// thread that started it ends.
 func StartGDR(ctx context.Context, path string) (*GDR, error) {
 	path, err := find(path)
 	if absent := (errAbsent{}); errors.As(err, &absent) {
 		return nil, errNoGDR(absent)
 	}
+	runtime.LockOSThread()
 	p, err := start(path, ProbeGDR)
 	if err != nil {
+		runtime.UnlockOSThread()
 		return nil, fmt.Errorf("%s: %w", childName, err)
 	}
 	g := &GDR{p: p}
@@ -166,5 +171,6 @@ func (g *GDR) Close() {
 	if g.p != nil {
 		g.p.end(gdrEnd)
 		g.p = nil
+		runtime.UnlockOSThread()
 	}
 }
