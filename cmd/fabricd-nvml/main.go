@@ -33,16 +33,24 @@ const exitInternal = 70
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, in io.Reader, out, complaints io.Writer) int {
+	answers := json.NewEncoder(out)
+	answers.SetEscapeHTML(false)
 	if len(args) > 0 {
-		if args[0] == "--version" {
+		switch args[0] {
+		case "--version":
 			fmt.Fprintln(out, "fabricd-nvml", version)
+			return 0
+		case gpu.ProbeGDR:
+			if err := register(in, answers); err != nil {
+				fmt.Fprintln(complaints, err)
+				return exitCode(err)
+			}
 			return 0
 		}
 		fmt.Fprintln(complaints, "fabricd-nvml takes no arguments; fabricd starts it. By hand: echo '{\"id\": 1, \"kind\": \"snapshot\"}' | fabricd-nvml")
 		return gpu.ExitUsage
 	}
-	s := &server{out: json.NewEncoder(out)}
-	s.out.SetEscapeHTML(false)
+	s := &server{out: answers}
 	requests := make(chan []byte)
 	go receive(in, requests, func() { os.Exit(0) })
 	if err := s.serve(nvml.New(), os.DirFS(driverGPUs), requests); err != nil {

@@ -31,16 +31,22 @@ func TestMain(m *testing.M) {
 // library builds a libnvidia-ml.so.1 and gives its directory.
 func library(tb testing.TB, flags ...string) string {
 	tb.Helper()
+	dir := tb.TempDir()
+	compile(tb, filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/nvml.c", flags...)
+	return dir
+}
+
+// compile builds a shared library.
+func compile(tb testing.TB, library, source string, flags ...string) {
+	tb.Helper()
 	compiler := strings.Fields(os.Getenv("CC"))
 	if len(compiler) == 0 {
 		compiler = []string{"gcc"}
 	}
-	dir := tb.TempDir()
-	args := append(compiler[1:], append(flags, "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/nvml.c")...)
+	args := append(compiler[1:], append(flags, "-shared", "-fPIC", "-o", library, source)...)
 	if out, err := exec.Command(compiler[0], args...).CombinedOutput(); err != nil {
 		tb.Fatalf("%v: %s", err, out)
 	}
-	return dir
 }
 
 // A result is what the program said and how it ended.

@@ -56,7 +56,7 @@ func gone(ret nvml.Return) bool {
 
 func exitCode(err error) int {
 	var e initError
-	if errors.As(err, &e) && gone(e.ret) {
+	if errors.As(err, &e) && gone(e.ret) || errors.As(err, &errNoCUDA{}) {
 		return gpu.ExitAbsent
 	}
 	return exitInternal

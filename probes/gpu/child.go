@@ -47,7 +47,7 @@ type child struct {
 
 // start starts the program. Its process group is its own, so that a ^C at the
 // daemon's terminal leaves its end to the daemon.
-func start(path string) (*child, error) {
+func start(path string, args ...string) (*child, error) {
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func start(path string) (*child, error) {
 	defer stdin.Close()
 	defer stdout.Close()
 	p := &child{
-		cmd: exec.Command(path), in: in, out: out, born: time.Now(),
+		cmd: exec.Command(path, args...), in: in, out: out, born: time.Now(),
 		lines: make(chan []byte), quit: make(chan struct{}), exited: make(chan struct{}),
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, &p.stderr

@@ -176,7 +176,7 @@ var errRenew = errors.New("renewed")
 
 // serve starts a child and asks it until one of both ends.
 func (c *Client) serve() error {
-	path, err := c.find()
+	path, err := find(c.path)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (c *Client) drive(p *child) error {
 	case err != nil:
 		return err
 	case a.Ready == nil || a.Ready.Protocol != Protocol:
-		return fmt.Errorf("%s: is of another version than fabricd: install both from one release", childName)
+		return errVersion
 	}
 	for {
 		begin := time.Now()

@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -13,6 +14,15 @@ type errAbsent struct{ why string }
 
 func (e errAbsent) Error() string { return "NVML: " + e.why }
 func (e errAbsent) Unwrap() error { return fs.ErrNotExist }
+
+// errNoGDR is a machine whose GPU memory cannot be asked for.
+type errNoGDR struct{ why string }
+
+func (e errNoGDR) Error() string { return e.why }
+func (e errNoGDR) Unwrap() error { return fs.ErrNotExist }
+
+// errVersion is a program that came with another fabricd.
+var errVersion = errors.New(childName + ": is of another version than fabricd: install both from one release")
 
 // errStarting is a child that did not yet answer.
 type errStarting struct{}

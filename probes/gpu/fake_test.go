@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -35,8 +36,12 @@ func fake(t testing.TB, mode string) (program, dir string) {
 	}
 	program = filepath.Join(dir, "child")
 	script := fmt.Sprintf("#!/bin/sh\nGORACE=atexit_sleep_ms=0 FAKE_CHILD=%s FAKE_DIR=%s exec %s\n", mode, dir, own)
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
+	// Written by another process: what this one has open for writing, a child
+	// forked meanwhile has too, and then it cannot be started (ETXTBSY).
+	install := exec.Command("install", "-m", "755", "/dev/stdin", program)
+	install.Stdin = strings.NewReader(script)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return program, dir
 }

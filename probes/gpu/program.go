@@ -18,9 +18,9 @@ func CheckProgram(path string) error {
 }
 
 // find looks for the program, anew at each start: it may be installed later.
-func (c *Client) find() (string, error) {
-	if c.path != "" {
-		return c.path, nil
+func find(path string) (string, error) {
+	if path != "" {
+		return path, nil
 	}
 	if own, err := os.Executable(); err == nil {
 		path := filepath.Join(filepath.Dir(own), childName)

@@ -28,7 +28,8 @@ type Request struct {
 	// Exclude lists globs over PCI addresses: these GPUs are asked nothing.
 	Exclude []string `json:"exclude,omitempty"`
 	// Without lists the parts of an answer that killed a child before.
-	Without []string `json:"without,omitempty"`
+	Without []string    `json:"without,omitempty"`
+	GDR     *GDRRequest `json:"gdr,omitempty"`
 }
 
 // An Answer is a line from the child: that it is ready, that it begins a part
@@ -45,6 +46,9 @@ type Answer struct {
 	// in the last answer, and left out of this one.
 	SameLinks bool            `json:"same_links,omitempty"`
 	Costs     map[string]Cost `json:"costs,omitempty"`
+
+	GDRDevices []GDRDevice `json:"gdr_devices,omitempty"`
+	GDR        *GDRSize    `json:"gdr,omitempty"`
 }
 
 // Ready is the child's first line.
