@@ -32,7 +32,6 @@ type Options struct {
 const (
 	judgeEvery   = time.Second
 	judgeMost    = 5 * time.Second
-	judgeShare   = 0.002       // of a core
 	keepEnded    = time.Minute // a finding is shown for so long after its condition ended
 	gapPeriods   = 10          // a pause of so many judgements starts all histories anew
 	firstPatient = 200 * time.Millisecond
@@ -89,9 +88,7 @@ func NewEngine(o Options) *Engine {
 	if o.Config == nil {
 		o.Config = &config.Config{}
 	}
-	if o.Budget == (Budget{}) {
-		o.Budget = DefaultBudget()
-	}
+	o.Budget = o.Budget.or(budgetOf(o.Config.Budget)).or(DefaultBudget())
 	e := &Engine{options: o, clock: &clock{time.Now()}, changed: make(chan struct{}, 1), ready: make(chan struct{}), memory: map[string]*remembered{}, problems: map[problem]bool{}}
 	e.epoch = e.clock.start
 	if o.Host.Recorded() {

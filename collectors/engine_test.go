@@ -267,6 +267,21 @@ func TestBudgetStretchesThePeriod(t *testing.T) {
 	})
 }
 
+func TestBudgetOfTheConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{read: func(string) (float64, error) { time.Sleep(20 * time.Millisecond); return 1, nil }}
+		c := &config.Config{Budget: config.Budget{Device: 50, All: 100}}
+		e := started(t, Options{Collectors: []Collector{s.spec("a", 100*time.Millisecond, "x")}, Config: c})
+		time.Sleep(60 * time.Second)
+		if n := s.reads.Load(); n < 590 {
+			t.Errorf("%d reads in a minute", n)
+		}
+		if got, want := e.options.Budget, (Budget{0.5, 1, DefaultBudget().Judge}); got != want {
+			t.Errorf("the budget is %v, want %v", got, want)
+		}
+	})
+}
+
 func TestOverruns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{read: func(string) (float64, error) { time.Sleep(350 * time.Millisecond); return 1, nil }}

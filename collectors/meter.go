@@ -3,6 +3,7 @@
 package collectors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -37,10 +39,20 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) {
 type Budget struct {
 	Device float64 // fraction of wall time that one device's reads may take
 	All    float64 // fraction of one core that all reads may take together
+	Judge  float64 // fraction of one core that judging may take
 }
 
-// DefaultBudget is 1 % of the time for a device and 2 % of a core in all.
-func DefaultBudget() Budget { return Budget{Device: 0.01, All: 0.02} }
+// DefaultBudget is 1 % of the time for a device, 2 % of a core for all of them
+// and 0.2 % for judging.
+func DefaultBudget() Budget { return Budget{Device: 0.01, All: 0.02, Judge: 0.002} }
+
+// or fills in what is not set.
+func (b Budget) or(c Budget) Budget {
+	return Budget{cmp.Or(b.Device, c.Device), cmp.Or(b.All, c.All), cmp.Or(b.Judge, c.Judge)}
+}
+
+// budgetOf gives what a configuration sets.
+func budgetOf(c config.Budget) Budget { return Budget{c.Device / 100, c.All / 100, c.Judge / 100} }
 
 // A meter accounts for the cost of one unit and stretches its period. Only the
 // unit's own goroutine files costs.

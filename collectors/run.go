@@ -42,7 +42,7 @@ func (e *Engine) stretch(cost time.Duration) time.Duration {
 		return e.judgePeriod()
 	}
 	e.cost += (cost - e.cost) / 8
-	return max(judgeEvery, min(time.Duration(float64(e.cost)/judgeShare), judgeMost))
+	return max(judgeEvery, min(time.Duration(float64(e.cost)/e.options.Budget.Judge), judgeMost))
 }
 
 // awaitInventory waits for the first inventory, which Watch takes; in a

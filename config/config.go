@@ -24,6 +24,8 @@ type Config struct {
 	Collectors map[string]Collector
 	// Devices says which devices are never opened.
 	Devices Devices
+	// Budget bounds what watching may cost.
+	Budget Budget
 }
 
 // Plan is the cabling and port plan.
@@ -66,6 +68,13 @@ type Collector struct {
 type Devices struct {
 	// Exclude lists globs over PCI addresses. An excluded device is never opened.
 	Exclude []string
+}
+
+// Budget bounds what watching may cost, in percent; 0 is the default.
+type Budget struct {
+	Device float64 // of the time, for the reads of one device
+	All    float64 // of a processor, for all reads together
+	Judge  float64 // of a processor, for judging what was read
 }
 
 // Roles that a plan may give a device.

@@ -141,6 +141,8 @@ func TestParseTypes(t *testing.T) {
 		{"exclude is no list", "devices:\n  exclude: \"0000:18:*\"\n", "2", "exclude"},
 		{"cable is a word", "plan:\n  cabling:\n    - eth0\n", "3", "cabling"},
 		{"role is a list", "plan:\n  roles:\n    eth0: [compute]\n", "3", "eth0"},
+		{"budget is nothing", "budget:\n  all: 0\n", "2", "budget.all"},
+		{"budget is more than all", "budget: {judge: 101}\n", "1", "budget.judge"},
 		{"threshold is a word", "thresholds:\n  pcie_speed:\n    busy: often\n", "3", "busy"},
 	}
 	for _, test := range tests {

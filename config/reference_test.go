@@ -51,6 +51,9 @@ devices:
   exclude:
     - "0000:c1:*"
     - "10000:*"
+
+# Percent.
+budget: {device: 0.5, all: 10, judge: 100}
 `
 
 func everything() Known {
@@ -79,6 +82,7 @@ func TestParseReference(t *testing.T) {
 		},
 		Collectors: map[string]Collector{"pcie": {Interval: 2 * time.Second}, "gpu": {Enabled: &off}},
 		Devices:    Devices{Exclude: []string{"0000:c1:*", "10000:*"}},
+		Budget:     Budget{Device: 0.5, All: 10, Judge: 100},
 	}
 	got, err := Parse("fabricd.yaml", []byte(reference), everything())
 	if err != nil {
@@ -128,7 +132,7 @@ func TestParseEmpty(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
 		"", "\n\n", "# nothing yet\n", "---\n", "{}", "null", "---\n...\n", "\xef\xbb\xbf", "\xef\xbb\xbf# with a byte order mark\n",
-		"plan:\nthresholds:\nmute:\ncollectors:\ndevices:\n",
+		"plan:\nthresholds:\nmute:\ncollectors:\ndevices:\nbudget:\n",
 		"plan: {cabling: [], ports: {}, roles: {}}\nthresholds: {}\nmute: []\ncollectors: {}\ndevices: {exclude: []}\n",
 		"plan: {cabling: , ports: , roles: }\ndevices: {exclude: }\n",
 	} {

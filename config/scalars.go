@@ -58,6 +58,18 @@ func number(to *float64) reader {
 	}
 }
 
+func percent(to *float64) reader {
+	return func(v value) error {
+		if err := number(to)(v); err != nil {
+			return err
+		}
+		if *to <= 0 || *to > 100 {
+			return v.errorf("%s is not a percentage above 0", v)
+		}
+		return nil
+	}
+}
+
 func boolean(to **bool) reader {
 	return func(v value) error {
 		*to = new(bool)

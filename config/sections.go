@@ -17,6 +17,7 @@ func (c *Config) read(v value) error {
 		"mute":       list(&c.Mute, (*Mute).read),
 		"collectors": table(&c.Collectors, (*Collector).read),
 		"devices":    c.Devices.read,
+		"budget":     c.Budget.read,
 	})
 }
 
@@ -146,6 +147,10 @@ func (c *Collector) read(v value) error {
 
 func (d *Devices) read(v value) error {
 	return v.fields(map[string]reader{"exclude": list(&d.Exclude, readGlob)})
+}
+
+func (b *Budget) read(v value) error {
+	return v.fields(map[string]reader{"device": percent(&b.Device), "all": percent(&b.All), "judge": percent(&b.Judge)})
 }
 
 func readGlob(to *string, v value) error {

@@ -249,7 +249,7 @@ func (h *Host) vanished(inv, old *Inventory) {
 		switch {
 		case f.Virtual():
 			v.Orderly = "a virtual function: removed through its physical function " + f.PhysicalFunction
-		case f.Driver == "":
+		case f.Driver == "" && !h.unbound.abruptly(f.Address, time.Now()):
 			v.Orderly = "no driver was bound to it before it went"
 		case h.unbound.before(f.Address):
 			v.Orderly = "its driver was unbound before it went"

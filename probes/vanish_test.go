@@ -182,25 +182,41 @@ func TestTakeUevent(t *testing.T) {
 	}
 }
 
-// An event that tells of an intention is seen in the next inventory.
+// Events tell an intention from a surprise, also where an inventory was taken between the driver's going and the device's.
 func TestVanishedUnbound(t *testing.T) {
 	t.Parallel()
-	for name, orderly := range map[string]bool{"orderly": true, "surprise": false} {
-		h, root := live(t, Options{}, append(device("pci0000:00/0000:00:05.0", bound, ""), "sys/bus/pci/drivers/x/", "")...)
-		h.Refresh()
-		h.takeUevent(uevent("unbind", "/devices/pci0000:00/0000:00:05.0", "pci"))
-		if orderly {
-			h.unbound.at["0000:00:05.0"] = time.Now().Add(-2 * intention)
-		}
-		h.takeUevent(uevent("remove", "/devices/pci0000:00/0000:00:05.0", "pci"))
-		unplug(t, root, "pci0000:00/0000:00:05.0")
-		want := "0000:00:05.0 "
-		if orderly {
-			want += "its driver was unbound before it went"
-		}
-		if got := gone(h.Refresh()); got != want {
-			t.Errorf("%s: %q", name, got)
-		}
+	const going = "/devices/pci0000:00/0000:00:05.0"
+	for _, test := range []struct {
+		name                     string
+		before                   time.Duration // from unbinding to removal
+		seenUnbound, heardRemove bool
+		want                     string
+	}{
+		{"orderly", 2 * intention, false, true, "its driver was unbound before it went"},
+		{"surprise", 0, false, true, ""},
+		{"orderly, seen in between", 2 * intention, true, true, "no driver was bound to it before it went"},
+		{"surprise, seen in between", 0, true, true, ""},
+		{"surprise, seen in between, the removal not heard of", 0, true, false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, root := live(t, Options{}, append(device("pci0000:00/0000:00:05.0", bound, ""), "sys/bus/pci/drivers/x/", "")...)
+			h.Refresh()
+			h.takeUevent(uevent("unbind", going, "pci"))
+			h.unbound.at["0000:00:05.0"] = time.Now().Add(-test.before)
+			if test.seenUnbound {
+				if err := os.Remove(filepath.Join(root, "sys", going, "driver")); err != nil {
+					t.Fatal(err)
+				}
+				h.Refresh()
+			}
+			if test.heardRemove {
+				h.takeUevent(uevent("remove", going, "pci"))
+			}
+			unplug(t, root, "pci0000:00/0000:00:05.0")
+			if got, want := gone(h.Refresh()), "0000:00:05.0 "+test.want; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 

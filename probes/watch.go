@@ -156,7 +156,7 @@ func (h *Host) takeUevent(b []byte) bool {
 type unbindings struct {
 	mu      sync.Mutex
 	at      map[string]time.Time // unbound and still there
-	orderly map[string]bool
+	orderly map[string]bool      // removed after they were unbound: whether that was a while before
 }
 
 // intention is how long before its removal a device has to be unbound.
@@ -175,8 +175,8 @@ func (u *unbindings) note(action, address string, now time.Time) {
 		delete(u.at, address)
 		delete(u.orderly, address)
 	case "remove":
-		if t, ok := u.at[address]; ok && now.Sub(t) >= intention {
-			u.orderly[address] = true
+		if t, ok := u.at[address]; ok {
+			u.orderly[address] = now.Sub(t) >= intention
 		}
 		delete(u.at, address)
 	}
@@ -186,4 +186,14 @@ func (u *unbindings) before(address string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.orderly[address]
+}
+
+// abruptly tells of a device that was unbound only because it went: an
+// inventory taken in between saw it without its driver.
+func (u *unbindings) abruptly(address string, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	orderly, removed := u.orderly[address]
+	unbound, there := u.at[address] // its removal was not heard of yet
+	return removed && !orderly || there && now.Sub(unbound) < intention
 }
