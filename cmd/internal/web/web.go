@@ -37,11 +37,20 @@ type Site struct {
 	Host    string // the machine's name
 	Version string
 	Engine  *collectors.Engine
+	// Through, where there is one, changes what is gathered before it is shown.
+	Through func(prometheus.Gatherer) prometheus.Gatherer
 }
 
-// Server makes the HTTP server. log receives what goes wrong while
-// metrics are gathered.
-func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
+// NewServer makes the HTTP server of one or many sites.
+func NewServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: guard(h), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+	}
+}
+
+// Handler answers for the site. log receives what goes wrong while metrics are gathered.
+func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 	page, err := template.ParseFS(files, "page.html")
 	if err != nil {
 		return nil, err
@@ -51,15 +60,16 @@ func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
+	if s.Through != nil {
+		mux.Handle("GET /metrics", library(s.Through(all), log))
+	} else {
+		mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
+	}
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", s.ready)
 	mux.HandleFunc("GET /api/v1/findings", s.findings)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { s.page(w, page) })
-	return &http.Server{
-		Handler: guard(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-	}, nil
+	return mux, nil
 }
 
 // registries gather what the daemon exports: everything, and what the engine
