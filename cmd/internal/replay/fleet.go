@@ -20,9 +20,6 @@ import (
 //go:embed fleet.html
 var files embed.FS
 
-// nameRule is for what becomes a part of a path and the label instance.
-var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-
 // A Fleet is many nodes on one address, each under its name: /NAME/metrics.
 // Two names may be one node.
 type Fleet struct {
@@ -30,10 +27,12 @@ type Fleet struct {
 	page  *template.Template
 }
 
-// NewFleet makes a fleet of nodes by their names.
+// NewFleet makes a fleet of nodes by their names, which become a part of their
+// paths and the label instance.
 func NewFleet(nodes map[string]*Node) (*Fleet, error) {
+	rule := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	for name := range nodes {
-		if !nameRule.MatchString(name) {
+		if !rule.MatchString(name) {
 			return nil, fmt.Errorf("%q cannot be the name of a node: want letters, digits, dots, _ and -, at most 63", name)
 		}
 	}
