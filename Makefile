@@ -30,7 +30,7 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules modules cross lab lab-shell bench golden cover clean help
+.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules e2e e2e-latest modules cross lab lab-shell bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
@@ -78,6 +78,17 @@ rules: ## Prometheus rules: syntax and unit tests
 	promtool check rules $(PROM_RULES)
 	promtool test rules $(PROM_TESTS)
 
+e2e: ## Prometheus and Alertmanager watch a daemon and a fleet of recorded nodes: just the right alerts fire (race runs it too)
+	$(GO) test ./cmd/fabricd -run '^TestAlerts$$' -count=1 $(TESTFLAGS)
+
+# The newest Prometheus is built from its module once: ten minutes on two cores.
+LATEST := v0.316.0
+.cache/prometheus-$(LATEST)/prometheus:
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/prometheus/prometheus/cmd/prometheus@$(LATEST)
+
+e2e-latest: .cache/prometheus-$(LATEST)/prometheus ## the same with the newest Prometheus and native histograms
+	PROMETHEUS=$(CURDIR)/$< NATIVE_HISTOGRAMS=on $(GO) test ./cmd/fabricd -run '^TestAlerts$$' -count=1 $(TESTFLAGS)
+
 modules: ## the modules beside the daemon's: dashboards, tools
 	$(GO) -C dashboards vet ./...
 	$(GO) -C dashboards test $(TESTFLAGS) ./...
@@ -110,4 +121,4 @@ clean: ## remove what was built
 	rm -rf fabricd fabricd-nvml dist cover.out
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

@@ -23,6 +23,9 @@ type Options struct {
 	Budget     Budget
 	// Window replaces each check's own window; for one-shot judgements.
 	Window time.Duration
+	// Replay is for Engine.Replay: a recording's time is the machine's, and
+	// begins now.
+	Replay bool
 	// Only and Skip are globs over check names.
 	Only, Skip []string
 	// Log is called when a unit's state changes. Nil is silence.
@@ -91,7 +94,7 @@ func NewEngine(o Options) *Engine {
 	o.Budget = o.Budget.or(budgetOf(o.Config.Budget)).or(DefaultBudget())
 	e := &Engine{options: o, clock: &clock{time.Now()}, changed: make(chan struct{}, 1), ready: make(chan struct{}), memory: map[string]*remembered{}, problems: map[problem]bool{}}
 	e.epoch = e.clock.start
-	if o.Host.Recorded() {
+	if o.Host.Recorded() && !o.Replay {
 		e.epoch = time.Time{}
 		if m := o.Host.Manifest(); m != nil {
 			e.epoch = m.Time
@@ -103,13 +106,21 @@ func NewEngine(o Options) *Engine {
 		name := c.Doc().Name
 		e.docs, e.descs = append(e.docs, c.Doc().tables), append(e.descs, newDescs(c.Doc()))
 		e.runners = append(e.runners, c.start(setting{
-			every:  o.Config.Collectors[name].Interval,
+			every:  o.interval(name),
 			window: o.Window,
 			host:   o.Host, clock: e.clock,
 			meter: func() *meter { return e.newMeter(name) },
 		}))
 	}
 	return e
+}
+
+// interval is how often a collector is read; zero is as its Spec says.
+func (o *Options) interval(collector string) time.Duration {
+	if o.Replay {
+		return slowest(o.Host.Marks())
+	}
+	return o.Config.Collectors[collector].Interval
 }
 
 func (e *Engine) newMeter(name string) *meter {
@@ -165,27 +176,34 @@ func (e *Engine) view(at time.Duration) *View {
 	}
 }
 
+// A pace is how time passes for an engine.
+type pace uint8
+
+const (
+	live     pace = iota // readers run by themselves, and what is too old is not believed
+	played               // through a recording at once: it is judged over all of its length
+	replayed             // through a recording in real time: judged as live
+)
+
 // judge looks at the newest readings, judges them and publishes the outcome.
-func (e *Engine) judge(at time.Duration, live bool) {
+func (e *Engine) judge(at time.Duration, p pace) {
 	v := e.view(at)
-	if live && e.lastStep > 0 && at-e.lastStep > gapPeriods*max(e.period, e.judgePeriod()) {
-		for _, r := range e.runners {
-			r.restart()
-		}
+	if p == live && e.lastStep > 0 && at-e.lastStep > gapPeriods*max(e.period, e.judgePeriod()) {
+		e.forget()
 	}
 	e.lastStep = at
 	s := &State{View: v}
 	for _, r := range e.runners {
-		r.publish(v, !live)
+		r.publish(v, p != live)
 	}
 	var list []judged
-	o := over{window: e.options.Window, all: !live}
+	o := over{window: e.options.Window, all: p == played}
 	for _, r := range e.runners {
 		sheets, more := r.step(v, e.wants, o)
 		s.sheets, list = append(s.sheets, sheets), append(list, more...)
-		s.stats = append(s.stats, r.stats(at, !live))
+		s.stats = append(s.stats, r.stats(at, p != live))
 	}
-	s.Findings = e.remember(list, at, live)
+	s.Findings = e.remember(list, at, p != played)
 	e.balance(s.stats)
 	e.logProblems(s.stats)
 	if e.state.Swap(s) == nil {

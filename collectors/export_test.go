@@ -12,4 +12,4 @@ func (e *Engine) ReadNow(at time.Duration) {
 }
 
 // JudgeNow judges as the daemon does at a tick.
-func (e *Engine) JudgeNow(at time.Duration) { e.judge(at, true) }
+func (e *Engine) JudgeNow(at time.Duration) { e.judge(at, live) }

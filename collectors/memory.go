@@ -8,8 +8,8 @@ import (
 )
 
 // remember turns verdicts into findings: with the time since when, with what
-// For asks, with what ended just now, and with the operator's mutes.
-func (e *Engine) remember(list []judged, at time.Duration, live bool) []Finding {
+// For asks (if hold), with what ended just now, and with the operator's mutes.
+func (e *Engine) remember(list []judged, at time.Duration, hold bool) []Finding {
 	findings := make([]Finding, 0, len(list))
 	mutes, now := e.config.Load().Mute, e.wall(at)
 	for _, j := range list {
@@ -20,7 +20,7 @@ func (e *Engine) remember(list []judged, at time.Duration, live bool) []Finding 
 			m = &remembered{badFrom: -1, badAt: -1, since: at}
 			e.memory[key] = m
 		}
-		if live && e.options.Window == 0 {
+		if hold && e.options.Window == 0 {
 			m.hold(&f, j.hold, at)
 		}
 		if m.finding.Status != f.Status {
@@ -31,7 +31,7 @@ func (e *Engine) remember(list []judged, at time.Duration, live bool) []Finding 
 		mute(&f, mutes, now)
 		findings = append(findings, f)
 	}
-	findings = append(findings, e.ended(at, live)...)
+	findings = append(findings, e.ended(at, hold)...)
 	Sort(findings)
 	return findings
 }
@@ -68,13 +68,13 @@ func (f Finding) over(ago time.Duration) Finding {
 
 // ended gives the alarms whose subject is no longer judged at all, and forgets
 // what has been gone for long.
-func (e *Engine) ended(at time.Duration, live bool) []Finding {
+func (e *Engine) ended(at time.Duration, keep bool) []Finding {
 	var list []Finding
 	for key, m := range e.memory {
 		if m.seen == at {
 			continue
 		}
-		if live && m.badAt >= 0 && at-m.badAt < keepEnded {
+		if keep && m.badAt >= 0 && at-m.badAt < keepEnded {
 			f := m.bad.over(at - m.badAt)
 			f.Since = e.stamp(m.since)
 			mute(&f, e.config.Load().Mute, e.wall(at))

@@ -96,7 +96,7 @@ func TestGap(t *testing.T) {
 	}{
 		{1 * time.Second, "1 over 1 samples"}, {2 * time.Second, "1 over 2 samples"}, {11 * time.Second, "1 over 3 samples"}, {40 * time.Second, "1 over 1 samples"},
 	} {
-		e.judge(step.at, true)
+		e.judge(step.at, live)
 		if f := finding(t, e, "a_check", "x"); f.Reason != step.want {
 			t.Errorf("at %s: %s, want %s", step.at, f.Reason, step.want)
 		}

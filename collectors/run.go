@@ -4,7 +4,6 @@ package collectors
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -21,7 +20,7 @@ func (e *Engine) Run(ctx context.Context) {
 	e.awaitFirst(ctx, &attempts)
 	for ctx.Err() == nil {
 		begin := e.clock.now()
-		e.judge(begin, true)
+		e.judge(begin, live)
 		e.period = e.stretch(e.clock.now() - begin)
 		next := time.NewTimer(begin + e.period - e.clock.now())
 		select {
@@ -117,26 +116,4 @@ func (e *Engine) reconcile(ctx context.Context, attempts *sync.WaitGroup) {
 	for _, r := range e.runners {
 		r.reconcile(ctx, v, true, attempts)
 	}
-}
-
-// Play runs through a recording in virtual time: a reading and a judgement at
-// each mark.
-func (e *Engine) Play() error {
-	host := e.options.Host
-	marks := host.Marks()
-	for i, mark := range marks {
-		if i > 0 {
-			if err := host.Seek(i); err != nil {
-				return fmt.Errorf("mark %s: %w", mark, err)
-			}
-		}
-		host.Refresh()
-		v := e.view(mark)
-		for _, r := range e.runners {
-			r.reconcile(context.Background(), v, false, nil)
-			r.readNow(mark)
-		}
-		e.judge(mark, false)
-	}
-	return nil
 }

@@ -104,7 +104,7 @@ func (h *history[S]) add(s Sample[S], span time.Duration, all bool) {
 	for i, old := range h.samples {
 		age := s.At - old.At
 		switch {
-		case age > span:
+		case age > span && i < len(h.samples)-2:
 			continue
 		case age > time.Minute && i > 0 && len(kept) > 0 && old.At-kept[len(kept)-1].At < 10*time.Second:
 			continue
@@ -115,11 +115,12 @@ func (h *history[S]) add(s Sample[S], span time.Duration, all bool) {
 	h.samples = kept
 }
 
-// within gives the samples not older than window; all of them for zero.
+// within gives the samples not older than window; all of them for zero. The
+// newest two are there in any case: a film's marks may lie far apart.
 func (h *history[S]) within(window time.Duration) []Sample[S] {
 	newest := h.samples[len(h.samples)-1].At
 	for i, s := range h.samples {
-		if window == 0 || newest-s.At <= window {
+		if window == 0 || newest-s.At <= window || i == len(h.samples)-2 {
 			return h.samples[i:]
 		}
 	}

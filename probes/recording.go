@@ -93,17 +93,27 @@ func OpenRecording(name string, o Options) (*Host, error) {
 
 // Recorded makes a Host of a recording's bytes.
 func Recorded(b []byte, o Options) (*Host, error) {
-	films, manifest, err := parseRecording(b)
+	f, manifest, err := parseRecording(b)
 	if err != nil {
 		return nil, err
 	}
-	t := newRecordedTree()
-	h := newHost(t, o)
-	h.film, h.manifest = films, manifest
+	return newFilm(f, manifest, o)
+}
+
+func newFilm(f *film, manifest *Manifest, o Options) (*Host, error) {
+	h := newHost(newRecordedTree(), o)
+	h.film, h.manifest = f, manifest
 	if err := h.apply(0); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+// Rewound gives a recording as it was at its start: another Host, of the same film.
+func (h *Host) Rewound() (*Host, error) {
+	o := h.options
+	o.Exclude = *h.exclude.Load()
+	return newFilm(&film{marks: h.film.marks, changes: h.film.changes}, h.manifest, o)
 }
 
 func parseRecording(b []byte) (*film, *Manifest, error) {

@@ -4,14 +4,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,17 +103,42 @@ func (b *buffer) String() string {
 func startDaemon(t *testing.T, program string, args ...string) *daemon {
 	t.Helper()
 	address := freePort(t)
-	d := &daemon{url: "http://" + address, stderr: &buffer{}, done: make(chan error, 1)}
+	d := &daemon{url: "http://" + address, stderr: &buffer{}}
 	d.cmd = exec.Command(program, append([]string{"run", "--web.listen-address=" + address}, args...)...)
-	d.cmd.Stderr = d.stderr
+	d.start(t)
+	t.Cleanup(d.stop)
+	return d
+}
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	d.cmd.Stderr, d.done = d.stderr, make(chan error, 1)
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { d.done <- d.cmd.Wait() }()
-	t.Cleanup(func() { d.cmd.Process.Kill(); <-d.done })
-	eventually(t, 10*time.Second, "ready", func() bool { return d.get("/-/ready") == "fabricd is ready\n" })
-	return d
+	go func(cmd *exec.Cmd, done chan<- error) { done <- cmd.Wait(); close(done) }(d.cmd, d.done)
+	eventually(t, time.Minute, "ready", func() bool {
+		if len(d.done) > 0 {
+			t.Fatalf("ended at once: %s", d.stderr)
+		}
+		return d.get("/-/ready") == "fabricd is ready\n"
+	})
 }
+
+func (d *daemon) stop() {
+	d.cmd.Process.Kill()
+	<-d.done
+}
+
+// restart starts the daemon anew, with the same arguments.
+func (d *daemon) restart(t *testing.T) {
+	t.Helper()
+	d.stop()
+	d.cmd = exec.Command(d.cmd.Path, d.cmd.Args[1:]...)
+	d.start(t)
+}
+
+func (d *daemon) address() string { return strings.TrimPrefix(d.url, "http://") }
 
 func (d *daemon) get(path string) string {
 	resp, err := http.Get(d.url + path)
@@ -184,7 +205,7 @@ func TestDaemon(t *testing.T) {
 			!strings.Contains(d.get("/metrics"), `fabricd_pcie_link_width_lanes{address="0000:94:00.0"}`)
 	})
 
-	if out, err := exec.Command(p, "run", "--path.rootfs="+root, "--web.listen-address="+strings.TrimPrefix(d.url, "http://")).CombinedOutput(); exitStatus(err) != exitUsage || !strings.Contains(string(out), "address already in use") {
+	if out, err := exec.Command(p, "run", "--path.rootfs="+root, "--web.listen-address="+d.address()).CombinedOutput(); exitStatus(err) != exitUsage || !strings.Contains(string(out), "address already in use") {
 		t.Errorf("a second one at the same port: %v %s", err, out)
 	}
 	if out, err := exec.Command(p, "check", "--from", d.url).CombinedOutput(); exitStatus(err) != exitFail {
@@ -193,7 +214,6 @@ func TestDaemon(t *testing.T) {
 	d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case err := <-d.done:
-		d.done <- err
 		if err != nil {
 			t.Errorf("ended with %v: %s", err, d.stderr)
 		}
@@ -207,78 +227,6 @@ func exitStatus(err error) int {
 		return e.ExitCode()
 	}
 	return 0
-}
-
-// need finds a program that the test cannot do without. On CI it has to be there.
-func need(t *testing.T, name string) string {
-	t.Helper()
-	p, err := exec.LookPath(name)
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatalf("%s is missing: scripts/deps installs it", name)
-	}
-	if err != nil {
-		t.Skipf("%s is missing: scripts/deps installs it", name)
-	}
-	return p
-}
-
-// A real Prometheus scrapes the daemon; the rules fire on what it says.
-func TestPrometheus(t *testing.T) {
-	prometheus := need(t, "prometheus")
-	d := startDaemon(t, program(t), "--path.rootfs="+unpack(t, hosts+"meta-8hca-downgraded.txtar"))
-	rules, err := filepath.Abs("../../deploy/prometheus/fabricd-alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	b, err := os.ReadFile(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The rules as they are but for their patience, which a test has not.
-	quick := filepath.Join(dir, "rules.yml")
-	lines := strings.Split(string(b), "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(strings.TrimSpace(l), "for: ") {
-			lines[i] = l[:strings.Index(l, "for: ")] + "for: 0s"
-		}
-	}
-	if err := os.WriteFile(quick, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	conf := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs: [{job_name: fabricd, static_configs: [{targets: ['%s']}]}]\n", quick, strings.TrimPrefix(d.url, "http://"))
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(conf), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	address := freePort(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, prometheus, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+address, "--log.level=error")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cancel(); cmd.Wait() }()
-	query := func(expr string) int {
-		var r struct {
-			Data struct{ Result []json.RawMessage }
-		}
-		resp, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(expr))
-		if err != nil {
-			return 0
-		}
-		defer resp.Body.Close()
-		json.NewDecoder(resp.Body).Decode(&r)
-		return len(r.Data.Result)
-	}
-	eventually(t, 30*time.Second, "scraped", func() bool { return query(`up{job="fabricd"} == 1`) == 1 })
-	eventually(t, 30*time.Second, "the speed alert fires", func() bool {
-		return query(`ALERTS{alertname="FabricdPCIeSpeedDowngraded",alertstate="firing",address="0000:8d:00.0"}`) == 1
-	})
-	if n := query(`ALERTS{alertname="FabricdPCIeWidthDowngraded"}`); n != 0 {
-		t.Errorf("%d width alerts on links of full width", n)
-	}
-	if n := query(`fabricd_pcie_link_width_lanes`); n < 80 {
-		t.Errorf("%d links scraped", n)
-	}
 }
 
 // A driver that does not return while the inventory is taken, here a file

@@ -73,7 +73,10 @@ func (a *app) loadConfig(h *probes.Host) (*config.Config, error) {
 
 // open opens the machine and its configuration. The exclusions of a
 // configuration file are in force before anything is opened.
-func (a *app) open() (*probes.Host, *config.Config, error) {
+func (a *app) open() (*probes.Host, *config.Config, error) { return a.openHost(a.host.recording) }
+
+// openHost opens a recording, or the machine if none is named.
+func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 	o := probes.Options{Exclude: slices.Clone(a.host.exclude), AssumeBareMetal: a.host.bareMetal}
 	c, err := a.loadConfig(nil)
 	if err != nil {
@@ -84,8 +87,8 @@ func (a *app) open() (*probes.Host, *config.Config, error) {
 		return nil, nil, err
 	}
 	var h *probes.Host
-	if a.host.recording != "" {
-		h, err = probes.OpenRecording(a.host.recording, o)
+	if recording != "" {
+		h, err = probes.OpenRecording(recording, o)
 	} else {
 		if o.GPUs, err = a.startGPUs(); err != nil {
 			return nil, nil, err

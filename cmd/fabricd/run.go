@@ -32,12 +32,14 @@ type runFlags struct {
 	web                 *toolkit.FlagConfig
 	logLevel, logFormat string
 	checkOnly           bool
+	fleet               string
 }
 
 func (a *app) runCommand() {
 	var f runFlags
-	c := a.command("run", "Run the daemon: read, judge, and serve /metrics and findings.", func() error { return a.run(&f) }).Default()
+	c := a.command("run", "Run the daemon: read, judge, and serve /metrics and findings. With --host it plays a recording in real time, as if it ran there.", func() error { return a.run(&f) }).Default()
 	f.register(c)
+	c.Flag("fleet", "Play all recordings (*.txtar) of a directory, each as a node of its own at /NAME/; /targets lists them for Prometheus' http_sd_configs.").PlaceHolder("DIR").StringVar(&f.fleet)
 }
 
 func (f *runFlags) register(c *kingpin.CmdClause) {
@@ -68,13 +70,13 @@ func (a *app) run(f *runFlags) error {
 	if f.checkOnly {
 		return a.checkConfig()
 	}
-	if a.host.recording != "" {
-		return usage("run watches a machine and takes no --host; a recording is judged by: fabricd check --host %s", a.host.recording)
-	}
 	if err := toolkit.Validate(*f.web.WebConfigFile); err != nil {
 		return usage("--web.config.file: %s", oneLine(err))
 	}
 	log := a.logger(f)
+	if f.fleet != "" || a.host.recording != "" {
+		return a.replay(f, log)
+	}
 	h, c, err := a.open()
 	if err != nil {
 		return err
@@ -87,12 +89,12 @@ func (a *app) run(f *runFlags) error {
 		}
 	}})
 	site := &web.Site{Host: hostName(h), Version: version, Engine: e}
-	server, err := site.Server(errorLog{log})
+	pages, err := site.Handler(errorLog{log})
 	if err != nil {
 		return err
 	}
 	log.Info("fabricd starts", "version", version, "pid", os.Getpid())
-	return a.serve(e, h, server, f, log)
+	return serve(pages, f, log, e.Run, func() { a.reload(e, h, log) })
 }
 
 // checkConfig is --config.check.
@@ -116,19 +118,20 @@ const shutdownPatience = 2 * time.Second
 
 // reloadOn reloads at each signal, beside all else: the file may be on a
 // file system that hangs.
-func (a *app) reloadOn(ctx context.Context, hup <-chan os.Signal, e *collectors.Engine, h *probes.Host, log *slog.Logger) {
+func reloadOn(ctx context.Context, hup <-chan os.Signal, reload func()) {
 	for {
 		select {
 		case <-hup:
-			a.reload(e, h, log)
+			reload()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// serve runs engine and server until a signal ends both.
-func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f *runFlags, log *slog.Logger) error {
+// serve serves pages of what work does, until a signal ends both.
+func serve(pages http.Handler, f *runFlags, log *slog.Logger, work func(context.Context), reload func()) error {
+	server := web.NewServer(pages)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	hup := make(chan os.Signal, 1)
@@ -136,14 +139,14 @@ func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f
 	defer signal.Stop(hup)
 	failed := make(chan error, 1)
 	go func() { failed <- toolkit.ListenAndServe(server, f.web, log) }()
-	engine := make(chan struct{})
-	go func() { e.Run(ctx); close(engine) }()
-	go a.reloadOn(ctx, hup, e, h, log)
+	ended := make(chan struct{})
+	go func() { work(ctx); close(ended) }()
+	go reloadOn(ctx, hup, reload)
 	for {
 		select {
 		case err := <-failed:
 			stop()
-			<-engine
+			<-ended
 			if errors.Is(err, http.ErrServerClosed) {
 				return nil
 			}
@@ -153,7 +156,7 @@ func (a *app) serve(e *collectors.Engine, h *probes.Host, server *http.Server, f
 			ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 			defer cancel()
 			server.Shutdown(ctx) //nolint:errcheck // what is left is cut off
-			<-engine
+			<-ended
 			return nil
 		}
 	}

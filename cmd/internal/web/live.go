@@ -24,11 +24,9 @@ const (
 // A live page is rendered once for each judgement, whoever looks at it, and
 // streamed to those who stay.
 type live struct {
-	site   *Site
-	pages  *template.Template
-	slots  chan struct{} // of streams
-	ending chan struct{} // closed when the server shuts down
-	every  time.Duration
+	site  *Site
+	pages *template.Template
+	slots chan struct{} // of streams
 
 	mu    sync.Mutex
 	state *collectors.State // that page shows
@@ -36,7 +34,7 @@ type live struct {
 }
 
 func newLive(s *Site, pages *template.Template) *live {
-	return &live{site: s, pages: pages, slots: make(chan struct{}, maxStreams), ending: make(chan struct{}), every: lookEvery}
+	return &live{site: s, pages: pages, slots: make(chan struct{}, maxStreams)}
 }
 
 // current gives the page of the newest judgement. It is never changed.
@@ -84,8 +82,9 @@ func (l *live) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	tick := time.NewTicker(l.every)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	ending, _ := r.Context().Value(shutdown{}).(chan struct{}) // nil in a test without a server
 	sent := map[string]template.HTML{}
 	var last *page
 	for {
@@ -99,7 +98,9 @@ func (l *live) events(w http.ResponseWriter, r *http.Request) {
 		case <-tick.C:
 		case <-r.Context().Done():
 			return
-		case <-l.ending:
+		case <-ending:
+			return
+		case <-l.site.Over:
 			return
 		}
 	}

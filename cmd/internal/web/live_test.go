@@ -20,10 +20,11 @@ import (
 func serve(t *testing.T, name string) (*Site, *http.Server, string) {
 	t.Helper()
 	s, _ := site(t, name)
-	server, err := s.Server(log.New(io.Discard, "", 0))
+	pages, err := s.Handler(log.New(io.Discard, "", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := NewServer(pages)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

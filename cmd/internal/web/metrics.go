@@ -42,10 +42,12 @@ type scratch struct {
 func newMetrics(e *collectors.Engine, all, rest prometheus.Gatherer, log promhttp.Logger) *metrics {
 	return &metrics{
 		engine: e, rest: rest, slots: make(chan struct{}, maxScrapes), held: make(chan struct{}, maxHeld), patience: slotPatience,
-		library: promhttp.HandlerFor(all, promhttp.HandlerOpts{
-			EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError, ErrorLog: log,
-		}),
+		library: library(all, log),
 	}
+}
+
+func library(g prometheus.Gatherer, log promhttp.Logger) http.Handler {
+	return promhttp.HandlerFor(g, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError, ErrorLog: log})
 }
 
 // ServeHTTP builds an answer whole and sends it then: a client that does not

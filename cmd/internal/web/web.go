@@ -5,10 +5,12 @@
 package web
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"html/template"
+	"net"
 	"net/http"
 	"runtime"
 	"time"
@@ -37,11 +39,31 @@ type Site struct {
 	Host    string // the machine's name
 	Version string
 	Engine  *collectors.Engine
+	// Through, where there is one, changes what is gathered before it is shown.
+	Through func(prometheus.Gatherer) prometheus.Gatherer
+	// Over, where there is one, is closed when another Site takes this one's
+	// place: pages that are live turn to that one.
+	Over <-chan struct{}
 }
 
-// Server makes the HTTP server. log receives what goes wrong while
-// metrics are gathered.
-func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
+// shutdown is the key under which requests find the channel that is closed
+// when their server shuts down.
+type shutdown struct{}
+
+// NewServer makes the HTTP server of one or many sites.
+func NewServer(h http.Handler) *http.Server {
+	ending := make(chan struct{})
+	server := &http.Server{
+		Handler: guard(h), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(context.Background(), shutdown{}, ending) },
+	}
+	server.RegisterOnShutdown(func() { close(ending) })
+	return server
+}
+
+// Handler answers for the site. log receives what goes wrong while metrics are gathered.
+func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 	pages, err := template.ParseFS(files, "assets/page.html")
 	if err != nil {
 		return nil, err
@@ -52,7 +74,11 @@ func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
+	if s.Through != nil {
+		mux.Handle("GET /metrics", library(s.Through(all), log))
+	} else {
+		mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
+	}
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", s.ready)
 	mux.HandleFunc("GET /api/v1/findings", s.findings)
@@ -61,12 +87,7 @@ func (s *Site) Server(log promhttp.Logger) (*http.Server, error) {
 	for _, asset := range []string{"style.css", "live.js", "icon.svg"} {
 		mux.Handle("GET /assets/"+asset, http.FileServerFS(files))
 	}
-	server := &http.Server{
-		Handler: guard(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-	}
-	server.RegisterOnShutdown(func() { close(live.ending) })
-	return server, nil
+	return mux, nil
 }
 
 // registries gather what the daemon exports: everything, and what the engine

@@ -34,14 +34,14 @@ func site(tb testing.TB, name string) (*Site, http.Handler) {
 		tb.Fatal(err)
 	}
 	s := &Site{Host: "node-1", Version: "test", Engine: collectors.NewEngine(collectors.Options{Host: h, Collectors: all.List()})}
-	server, err := s.Server(log.New(io.Discard, "", 0))
+	pages, err := s.Handler(log.New(io.Discard, "", 0))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if err := s.Engine.Play(); err != nil {
 		tb.Fatal(err)
 	}
-	return s, server.Handler
+	return s, NewServer(pages).Handler
 }
 
 func get(h http.Handler, path string, header ...string) *httptest.ResponseRecorder {
@@ -183,18 +183,18 @@ func TestBeforeTheFirstReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Site{Engine: collectors.NewEngine(collectors.Options{Host: h, Collectors: all.List()})}
-	server, err := s.Server(log.New(io.Discard, "", 0))
+	pages, err := s.Handler(log.New(io.Discard, "", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{"/": 200, "/metrics": 200, "/-/healthy": 200, "/-/ready": 503, "/api/v1/findings": 503, "/nothing": 404} {
-		if got := get(server.Handler, path).Code; got != want {
+		if got := get(pages, path).Code; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
 	r := httptest.NewRequest(http.MethodPost, "/metrics", nil)
 	w := httptest.NewRecorder()
-	server.Handler.ServeHTTP(w, r)
+	pages.ServeHTTP(w, r)
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", w.Code)
 	}
