@@ -11,10 +11,10 @@ import (
 // The page in a real browser: what axe-core has to say of it, that it fits a
 // telephone, and that it tells by itself of a link that trains down.
 func TestPageInBrowser(t *testing.T) {
-	node, chromium := need(t, "node"), need(t, "chromium")
+	node, chromium := need(t, "NODE", "node"), need(t, "CHROMIUM", "chromium")
 	const tools = "../../tools/browser"
 	if _, err := os.Stat(tools + "/node_modules"); err != nil {
-		npm := exec.Command(need(t, "npm"), "ci", "--no-audit", "--no-fund", "--silent")
+		npm := exec.Command(need(t, "NPM", "npm"), "ci", "--no-audit", "--no-fund", "--silent")
 		npm.Dir = tools
 		if out, err := npm.CombinedOutput(); err != nil {
 			t.Fatalf("npm ci: %v: %s", err, out)
