@@ -12,6 +12,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 )
 
@@ -142,6 +143,9 @@ type View struct {
 	readings map[string]any // collector to []Unit[R]
 	config   *Config
 }
+
+// Plan gives what the operator says that the machine should look like.
+func (v *View) Plan() config.Plan { return v.config.Plan }
 
 // Readings gives the newest readings of a collector.
 func Readings[R any](v *View, collector string) []Unit[R] {

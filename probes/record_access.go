@@ -43,3 +43,11 @@ func isExtra(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return top != "" && top != "sys" && top != "proc" && top != "manifest.json"
 }
+
+// Mark gives the number of a recording's mark at which it stands; 0 on a live host.
+func (h *Host) Mark() int {
+	if h.film == nil {
+		return 0
+	}
+	return h.film.at
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/fabricd/fabricd/collectors/gdr"
 	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/collectors/irq"
+	"github.com/fabricd/fabricd/collectors/lldp"
 	"github.com/fabricd/fabricd/collectors/numa"
 	"github.com/fabricd/fabricd/collectors/pcie"
 	"github.com/fabricd/fabricd/collectors/queue"
@@ -17,5 +18,5 @@ import (
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New(), lldp.New()}
 }

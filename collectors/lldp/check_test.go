@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fabricd/fabricd/collectors/internal/hosttest"
+	"github.com/fabricd/fabricd/probes/lldp"
+)
+
+// A said is what a switch says on one port.
+type said struct {
+	name, port, description string
+	ttl                     uint16
+}
+
+func (s said) hex(change ...func(*lldp.Frame)) string {
+	f := &lldp.Frame{
+		Destination: lldp.Destinations()[0], Source: lldp.MAC{2, 0, 0, 0, 0, 1}, TTL: s.ttl,
+		Chassis: lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: s.name}, SystemName: s.name,
+		Port: lldp.PortID{Subtype: lldp.PortName, Value: s.port}, PortDescription: s.description,
+	}
+	for _, c := range change {
+		c(f)
+	}
+	return hosttest.Hex(f.Append(nil))
+}
+
+var (
+	right = said{"leaf-01", "Ethernet12", "", 120}
+	wrong = said{"leaf-01", "Ethernet16", "", 120}
+	other = said{"leaf-02", "Ethernet12", "", 120}
+)
+
+const plan = `plan: {cabling: [{port: eth0, switch: leaf-01, switch_port: Ethernet12}]}`
+
+// machine has one port, eth0.
+func machine(t *testing.T) *hosttest.Host {
+	h := hosttest.New(t)
+	h.Port("0000:15:01.0", "", "16x16")
+	h.NIC("0000:16:00.0", "0000:15:01.0", "16x16").Netdev("eth0", 100)
+	return h
+}
+
+// hear makes eth0 hear frames at a mark: "" is the start.
+func hear(h *hosttest.Host, mark string, frames ...string) {
+	if mark != "" {
+		h = h.At(mark)
+	}
+	h.Set("lldp/eth0.hex", "# frames\n"+strings.Join(frames, "\n"))
+}
+
+// quiet makes the film last until a mark.
+func quiet(h *hosttest.Host, mark string) { h.At(mark).Set("rm", "") }
+
+func listened(h *hosttest.Host, what string) {
+	h.Set("manifest.json", fmt.Sprintf(`{"sources": {"lldp": %q}}`, what))
+}
+
+func TestSilent(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*hosttest.Host)
+		expect string
+	}{
+		{"a picture", func(h *hosttest.Host) {}, "expect: unknown lldp_silent eth0\nsays: nothing heard"},
+		{"a picture after a minute", func(h *hosttest.Host) { listened(h, "listened 1m0s") }, "expect: unknown lldp_silent eth0"},
+		{"a picture after long", func(h *hosttest.Host) { listened(h, "listened 150s") }, "expect: warn lldp_silent eth0\nsays: 2m30s"},
+		{"nobody could listen", func(h *hosttest.Host) { listened(h, "refused: EPERM"); quiet(h, "200s") }, "expect: unknown lldp_silent eth0\nsays: EPERM\nsays: CAP_NET_RAW"},
+		{"nobody listened", func(h *hosttest.Host) { listened(h, "not asked"); quiet(h, "200s") }, "expect: unknown lldp_silent eth0"},
+		{"two minutes", func(h *hosttest.Host) { quiet(h, "2m") }, "expect: warn lldp_silent eth0\nsays: 2m0s\nsays: LLDP_NB_RX_MODE"},
+		{"not quite", func(h *hosttest.Host) { quiet(h, "119s") }, "expect: unknown lldp_silent eth0"},
+		{"another limit", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", "thresholds: {lldp_silent: {silent_seconds: 60}}")
+			quiet(h, "61s")
+		}, "expect: warn lldp_silent eth0"},
+		{"link came late", func(h *hosttest.Host) {
+			h.Dev("0000:16:00.0").Set("net/eth0/carrier", "0")
+			h.At("1m").Dev("0000:16:00.0").At("1m").Set("net/eth0/carrier", "1")
+			quiet(h, "150s")
+		}, "expect: unknown lldp_silent eth0\nsays: 1m30s"},
+		{"no link", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Set("net/eth0/carrier", "0"); quiet(h, "3m") }, "never: ok|unknown|warn lldp_silent *"},
+		{"switched off", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Fail("net/eth0/carrier", "EINVAL"); quiet(h, "3m") }, "never: ok|unknown|warn lldp_silent *"},
+		{"a virtual machine", func(h *hosttest.Host) { h.Guest(); quiet(h, "3m") }, "expect: unknown lldp_silent eth0\nsays: virtual"},
+		{"ice's agent", func(h *hosttest.Host) {
+			h.Set("ethtool/eth0/private-flags", "Private flags for eth0:\nlink-down-on-close : off\nfw-lldp-agent      : on")
+			quiet(h, "3m")
+		}, "expect: warn lldp_silent eth0\nsays: fw-lldp-agent off"},
+		{"i40e's agent", func(h *hosttest.Host) {
+			h.Set("ethtool/eth0/private-flags", "Private flags for eth0:\ndisable-fw-lldp: off")
+			quiet(h, "3m")
+		}, "expect: warn lldp_silent eth0\nsays: disable-fw-lldp on"},
+		{"no agent", func(h *hosttest.Host) {
+			h.Set("ethtool/eth0/private-flags", "Private flags for eth0:\ndisable-fw-lldp: on\nfw-lldp-agent: off")
+			quiet(h, "3m")
+		}, "expect: warn lldp_silent eth0\nsays: switch LLDP on"},
+		{"Open vSwitch", func(h *hosttest.Host) {
+			h.Link(h.Dev("0000:16:00.0").Dir+"/net/eth0/master", "sys/devices/virtual/net/ovs-system")
+			quiet(h, "3m")
+		}, "expect: warn lldp_silent eth0\nsays: Open vSwitch"},
+		{"a BlueField", func(h *hosttest.Host) { h.Dev("0000:16:00.0").ID("15b3:a2dc"); quiet(h, "3m") }, "expect: warn lldp_silent eth0\nsays: DPU"},
+		{"heard at the start", func(h *hosttest.Host) { hear(h, "", right.hex()) }, "expect: ok lldp_silent eth0\nsays: leaf-01"},
+		{"heard, and then no more", func(h *hosttest.Host) { hear(h, "", right.hex()); quiet(h, "2m") }, "expect: warn lldp_silent eth0"},
+		{"a short TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 20}.hex()); quiet(h, "30s") }, "expect: unknown lldp_silent eth0"},
+		{"a long TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "5m") }, "expect: ok lldp_silent eth0\nsays: 5m0s"},
+		{"malformed frames", func(h *hosttest.Host) {
+			for _, mark := range []string{"", "60s", "120s"} {
+				hear(h, mark, right.hex()[:60], "zz")
+			}
+		}, "expect: warn lldp_silent eth0\nsays: 6 malformed"},
+		{"a bond's leg", func(h *hosttest.Host) {
+			h.Link(h.Dev("0000:16:00.0").Dir+"/net/eth0/master", "sys/devices/virtual/net/bond0")
+			h.Set("sys/devices/virtual/net/bond0/bonding/mode", "802.3ad 4")
+			hear(h, "", right.hex())
+		}, "expect: ok lldp_silent eth0"},
+		{"a virtual function", func(h *hosttest.Host) {
+			h.NIC("0000:16:00.1", "0000:15:01.0", "").VirtualOf("0000:16:00.0").Netdev("eth0v0", 100)
+			quiet(h, "3m")
+		}, "expect: warn lldp_silent eth0\nnever: ok|unknown|warn lldp_silent eth0v0"},
+		{"InfiniBand", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Set("net/eth0/type", "32"); quiet(h, "3m") }, "never: ok|unknown|warn lldp_silent *"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := machine(t)
+			test.change(h)
+			h.Expect(test.expect + "\nnever: fail lldp_silent *")
+		})
+	}
+}
+
+func TestCabling(t *testing.T) {
+	mac := func(f *lldp.Frame) { f.Port = lldp.PortID{Subtype: lldp.PortMAC, Value: "\x02\x00\x00\x00\x00\x01"} }
+	for _, test := range []struct {
+		name   string
+		change func(*hosttest.Host)
+		expect string
+	}{
+		{"as planned", func(h *hosttest.Host) { hear(h, "", right.hex()) }, "expect: ok lldp_cabling eth0"},
+		{"by address", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{address: "0000:16:00.0", switch: leaf-01, switch_port: Ethernet12}]}`)
+			hear(h, "", wrong.hex())
+		}, "expect: fail lldp_cabling eth0"},
+		{"another port", func(h *hosttest.Host) { hear(h, "", wrong.hex()) }, "expect: fail lldp_cabling eth0\nsays: Ethernet16\nsays: Ethernet12"},
+		{"another switch", func(h *hosttest.Host) { hear(h, "", other.hex()) }, "expect: fail lldp_cabling eth0\nsays: leaf-02"},
+		{"only the switch is planned", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{port: eth0, switch: leaf-01}]}`)
+			hear(h, "", wrong.hex())
+		}, "expect: ok lldp_cabling eth0"},
+		{"not planned", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{port: eth1, switch: leaf-01}]}`)
+			hear(h, "", wrong.hex())
+		}, "never: ok|unknown|warn|fail lldp_cabling *"},
+		{"a MAC address without a description", func(h *hosttest.Host) { hear(h, "", right.hex(mac)) }, "expect: unknown lldp_cabling eth0\nsays: ports' names"},
+		{"a MAC address with one", func(h *hosttest.Host) { hear(h, "", said{"leaf-01", "", "Ethernet16", 120}.hex(mac)) }, "expect: fail lldp_cabling eth0"},
+		{"another form", func(h *hosttest.Host) { hear(h, "", said{"leaf-01", "etp4", "", 120}.hex()) }, "expect: unknown lldp_cabling eth0"},
+		{"another form on another switch", func(h *hosttest.Host) { hear(h, "", said{"leaf-02", "etp4", "", 120}.hex()) }, "expect: fail lldp_cabling eth0"},
+		{"two neighbours", func(h *hosttest.Host) { hear(h, "", right.hex(), other.hex()) }, "expect: unknown lldp_cabling eth0\nexpect: info lldp_many eth0"},
+		{"nothing yet", func(h *hosttest.Host) {}, "expect: unknown lldp_cabling eth0"},
+		{"nothing", func(h *hosttest.Host) { quiet(h, "2m") }, "expect: warn lldp_cabling eth0\nsays: Ethernet12"},
+		{"nobody could listen", func(h *hosttest.Host) { listened(h, "refused: EPERM"); quiet(h, "200s") }, "expect: unknown lldp_cabling eth0\nsays: EPERM"},
+		{"no link", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Set("net/eth0/carrier", "0") }, "expect: warn lldp_cabling eth0\nsays: no link"},
+		{"moved just now", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			h.At("70s").Set("lldp/eth0.hex", other.hex())
+			quiet(h, "90s")
+		}, "expect: info lldp_cabling eth0\nsays: judged after 30 s\nnever: info lldp_many *"},
+		{"moved", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			hear(h, "70s", other.hex())
+			hear(h, "100s", other.hex())
+		}, "expect: fail lldp_cabling eth0\nsays: leaf-02\nnever: info lldp_many *"},
+		{"moved on the same switch", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			hear(h, "30s", wrong.hex())
+			hear(h, "60s", wrong.hex())
+		}, "expect: fail lldp_cabling eth0\nsays: Ethernet16\nnever: info lldp_many *"},
+		{"put right", func(h *hosttest.Host) {
+			hear(h, "", wrong.hex())
+			hear(h, "30s", right.hex())
+		}, "expect: ok lldp_cabling eth0"},
+		{"a new id and the old one, both for long", func(h *hosttest.Host) {
+			for _, mark := range []string{"", "30s", "60s", "90s", "120s", "150s"} {
+				hear(h, mark, right.hex(), wrong.hex())
+			}
+		}, "expect: info lldp_many eth0\nexpect: unknown lldp_cabling eth0"},
+		{"goodbye", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			hear(h, "100s", said{"leaf-01", "Ethernet12", "", 0}.hex())
+			quiet(h, "130s")
+		}, "expect: warn lldp_cabling eth0\nsays: goodbye\nexpect: warn lldp_silent eth0"},
+		{"a stranger's goodbye", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			hear(h, "30s", said{"leaf-09", "Ethernet12", "", 0}.hex())
+		}, "expect: ok lldp_cabling eth0"},
+		{"forgotten after its TTL", func(h *hosttest.Host) {
+			hear(h, "", said{"leaf-02", "Ethernet12", "", 30}.hex())
+			hear(h, "60s", right.hex())
+		}, "expect: ok lldp_cabling eth0\nnever: info lldp_many *"},
+		{"a flood of names", func(h *hosttest.Host) {
+			frames := []string{right.hex()}
+			for i := range 1000 {
+				frames = append(frames, said{fmt.Sprint("x", i), "y", "", 120}.hex())
+			}
+			hear(h, "", frames...)
+		}, "expect: info lldp_many eth0\nsays: 16 neighbours\nnever: fail lldp_cabling *"},
+		{"hostile names", func(h *hosttest.Host) {
+			hear(h, "", said{"leaf\"\n\x1b[2J\xff", `a"} 1\`, strings.Repeat("x", 511), 120}.hex())
+		}, "expect: fail lldp_cabling eth0\nsays: leaf\"??[2J?"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := machine(t)
+			h.Set("fabricd.yaml", plan)
+			test.change(h)
+			h.Expect(test.expect)
+		})
+	}
+}

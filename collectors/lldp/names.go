@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fabricd/fabricd/probes/lldp"
+)
+
+// A match is the outcome of a comparison.
+type match uint8
+
+const (
+	unknown match = iota // the two forms say nothing of each other
+	same
+	different
+)
+
+// worse gives the outcome of two comparisons that have to hold both.
+func worse(a, b match) match {
+	switch {
+	case a == different || b == different:
+		return different
+	case a == unknown || b == unknown:
+		return unknown
+	}
+	return same
+}
+
+// SameSystem compares a plan's name of a switch with what a neighbour says of
+// itself. A name without a domain is the same as one with any.
+func sameSystem(plan string, n *lldp.Neighbour) match {
+	if mac, ok := parseMAC(plan); ok {
+		if !n.Chassis.IsMAC() {
+			return unknown
+		}
+		return matched(n.Chassis.Value == mac)
+	}
+	if address, err := netip.ParseAddr(plan); err == nil {
+		return sameAddress(address, n)
+	}
+	var names []string
+	for _, name := range []string{n.SystemName, chassisName(n)} {
+		if name = lldp.Text(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return unknown
+	}
+	return matched(slices.ContainsFunc(names, func(name string) bool { return sameHost(plan, name) }))
+}
+
+func matched(is bool) match {
+	if is {
+		return same
+	}
+	return different
+}
+
+// chassisName gives a chassis id that may be a name.
+func chassisName(n *lldp.Neighbour) string {
+	switch n.Chassis.Subtype {
+	case lldp.ChassisMAC, lldp.ChassisAddress:
+		return ""
+	}
+	return n.Chassis.String()
+}
+
+func sameAddress(a netip.Addr, n *lldp.Neighbour) match {
+	m := unknown
+	for _, managed := range n.Management() {
+		if ip, ok := managed.IP(); ok {
+			m = different
+			if ip.Unmap() == a.Unmap() {
+				return same
+			}
+		}
+	}
+	return m
+}
+
+func sameHost(a, b string) bool {
+	a, b = strings.TrimSuffix(strings.TrimSpace(a), "."), strings.TrimSuffix(b, ".")
+	shortA, domainA, _ := strings.Cut(a, ".")
+	shortB, domainB, _ := strings.Cut(b, ".")
+	if domainA == "" || domainB == "" {
+		a, b = shortA, shortB
+	}
+	return strings.EqualFold(a, b)
+}
+
+// parseMAC reads a MAC address as people write it.
+func parseMAC(s string) (string, bool) {
+	m, err := net.ParseMAC(strings.TrimSpace(s))
+	if err != nil || len(m) != 6 {
+		return "", false
+	}
+	return string(m), true
+}
+
+// samePort compares a plan's name of a switch's port with what a neighbour says
+// of its port: with the id and with the description, as one may be the name
+// and the other an alias. One that is the same suffices.
+func samePort(plan string, n *lldp.Neighbour) match {
+	if mac, ok := parseMAC(plan); ok {
+		if !n.Port.IsMAC() {
+			return unknown
+		}
+		return matched(n.Port.Value == mac)
+	}
+	id, description := unknown, sameName(plan, lldp.Text(n.PortDescription))
+	if !n.Port.IsMAC() && n.Port.Subtype != lldp.PortAddress {
+		id = sameName(plan, n.Port.String())
+	}
+	switch {
+	case id == same || description == same:
+		return same
+	case id == different || description == different:
+		return different
+	}
+	return unknown
+}
+
+// sameName compares two names of ports. Names that are spelled alike are the
+// same. Others are compared only where both are of one family, the word before
+// the numbers, and have as many numbers; otherwise they say nothing of each
+// other: Ethernet12 may or may not be etp4, and is not 12.
+func sameName(a, b string) match {
+	if a, b = strings.TrimSpace(a), strings.TrimSpace(b); a == "" || b == "" {
+		return unknown
+	}
+	if strings.EqualFold(a, b) {
+		return same
+	}
+	x, okX := parseName(a)
+	y, okY := parseName(b)
+	if !okX || !okY || x.family != y.family || len(x.numbers) != len(y.numbers) {
+		return unknown
+	}
+	return matched(slices.Equal(x.numbers, y.numbers))
+}
+
+// A name is a port's name taken apart: Ethernet1/12 is ethernet, 1 and 12.
+type name struct {
+	family  string
+	numbers []string
+}
+
+// spelled is the form of a port's name: a word, then numbers. The separators
+// are / : - . and _, and s before the lane of a port that is split (swp12s0);
+// the lane may be a letter (etp4a).
+var spelled = regexp.MustCompile(`^((?:[a-z][a-z-]*)?(?:[0-9]+gb?e|[a-z]))?[ _-]?([0-9]+(?:[/:._s-][0-9]+)*)([a-h]?)$`)
+
+// families are words that mean the same: vendors write their own short forms.
+var families = map[string]string{
+	"et": "ethernet", "ethernet": "ethernet", "eth": "ethernet",
+	"fa": "fastethernet", "gi": "gigabitethernet", "gige": "gigabitethernet", "ge": "gigabitethernet",
+	"te": "tengigabitethernet", "ten-gigabitethernet": "tengigabitethernet", "tengige": "tengigabitethernet", "xge": "tengigabitethernet",
+	"twe": "twentyfivegige", "25ge": "twentyfivegige", "twentyfivegigabitethernet": "twentyfivegige",
+	"fo": "fortygige", "fortygigabitethernet": "fortygige", "40ge": "fortygige",
+	"hu": "hundredgige", "hundredgigabitethernet": "hundredgige", "100ge": "hundredgige",
+	"200ge": "twohundredgige", "twohundredgigabitethernet": "twohundredgige",
+	"fou": "fourhundredgige", "fh": "fourhundredgige", "fourhundredgigabitethernet": "fourhundredgige", "400ge": "fourhundredgige",
+	"eight": "eighthundredgige", "eighthundredgigabitethernet": "eighthundredgige", "800ge": "eighthundredgige",
+}
+
+// parseName takes a port's name apart; not ok is one that is no name of a port.
+func parseName(s string) (name, bool) {
+	s = strings.ToLower(s)
+	if i := strings.IndexByte(s, '('); i > 0 { // Eth4(Port4)
+		s = strings.TrimSpace(s[:i])
+	}
+	m := spelled.FindStringSubmatch(s)
+	if m == nil {
+		return name{}, false
+	}
+	n := name{family: m[1], numbers: strings.FieldsFunc(m[2], func(r rune) bool { return r < '0' || r > '9' })}
+	dashed := strings.HasPrefix(s[len(m[1]):], "-")
+	if dashed && len(n.numbers) > 3 { // Juniper's unit 0 of an interface is the interface
+		if last := len(n.numbers) - 1; strings.HasSuffix(s, ".0") {
+			n.numbers = n.numbers[:last]
+		}
+	}
+	for i, digits := range n.numbers {
+		n.numbers[i] = strings.TrimLeft(digits[:len(digits)-1], "0") + digits[len(digits)-1:]
+	}
+	if lane := m[3]; lane != "" {
+		n.numbers = append(n.numbers, lane)
+	}
+	switch long := families[n.family]; {
+	case dashed: // et-0/0/12 is Juniper's, and no Ethernet0/0/12
+		n.family += "-"
+	case n.family == "eth" && len(n.numbers) == 1: // SONiC's alias Eth4 is its Ethernet12
+	case long != "":
+		n.family = long
+	}
+	return n, true
+}

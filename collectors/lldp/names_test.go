@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"testing"
+
+	"github.com/fabricd/fabricd/probes/lldp"
+)
+
+func TestSameName(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want match
+	}{
+		{"Ethernet12", "ethernet12", same},
+		{"Ethernet12", "Ethernet16", different},
+		{"Ethernet12", "Et12", same}, // Arista
+		{"Ethernet12/1", "Et12/1", same},
+		{"Ethernet12/1", "Ethernet12/2", different},
+		{"Ethernet12", "Ethernet12/1", unknown},
+		{"Eth1/12", "Ethernet1/12", same}, // Nexus
+		{"Eth1/12", "Ethernet1/13", different},
+		{"Eth1/12", "Ethernet12", unknown},
+		{"Eth4(Port4)", "Ethernet4", unknown}, // SONiC's alias of Ethernet12
+		{"Eth4(Port4)", "Eth4", same},
+		{"etp4", "Ethernet12", unknown},
+		{"etp4a", "etp4b", different},
+		{"etp4", "etp4a", unknown},
+		{"fortyGigE0/8", "Fo0/8", same},
+		{"fortyGigE0/8", "fortyGigE0/12", different},
+		{"swp12", "swp12", same}, // Cumulus
+		{"swp12", "swp13", different},
+		{"swp12s0", "swp12s1", different},
+		{"swp12s0", "swp12", unknown},
+		{"swp12", "12", unknown},
+		{"1/1/12", "1/1/12", same},
+		{"1/1/12", "1/1/13", different},
+		{"1/1/12", "ethernet1/1/12", unknown},
+		{"ethernet1/1/12:1", "Eth 1/1/12:1", same}, // OS10
+		{"xe-0/0/38", "xe-0/0/38.0", same},         // Juniper
+		{"xe-0/0/38", "xe-0/0/39.0", different},
+		{"xe-0/0/38", "et-0/0/38", unknown},
+		{"et-0/0/12", "Ethernet0/0/12", unknown},
+		{"et-0/0/12:0", "et-0/0/12:1", different},
+		{"526", "xe-0/0/38", unknown}, // SNMP's number
+		{"621", "622", different},
+		{"Te1/0/12", "TenGigabitEthernet1/0/12", same},
+		{"Ten-GigabitEthernet1/0/12", "Te1/0/13", different}, // H3C
+		{"TenGigE0/0/0/12", "Te0/0/0/12", same},              // IOS XR
+		{"100GE1/0/12", "HundredGigE1/0/12", same},           // Huawei
+		{"100GE1/0/12", "40GE1/0/12", unknown},
+		{"Port 12", "port12", same},
+		{"Eth1/01", "Eth1/1", same},
+		{"to rack 12", "Ethernet12", unknown},
+		{"", "Ethernet12", unknown},
+		{"Ethernet", "Ethernet1", unknown},
+		{"Ethernet99999999999999999999999", "Ethernet1", different},
+	} {
+		for _, pair := range [][2]string{{test.a, test.b}, {test.b, test.a}} {
+			if got := sameName(pair[0], pair[1]); got != test.want {
+				t.Errorf("%q and %q: %d, want %d", pair[0], pair[1], got, test.want)
+			}
+		}
+	}
+}
+
+func neighbourOf(f lldp.Frame) *lldp.Neighbour { return &lldp.Neighbour{Frame: &f} }
+
+func TestSamePort(t *testing.T) {
+	mac := lldp.PortID{Subtype: lldp.PortMAC, Value: "\x02\x00\x00\x00\x00\x01"}
+	local := func(s string) lldp.PortID { return lldp.PortID{Subtype: lldp.PortLocal, Value: s} }
+	for _, test := range []struct {
+		plan        string
+		id          lldp.PortID
+		description string
+		want        match
+	}{
+		{"Ethernet12", local("Ethernet12"), "", same},
+		{"Ethernet12", local("etp4"), "Ethernet12", same},
+		{"etp4", local("Ethernet12"), "etp4", same},
+		{"Ethernet12", local("Ethernet5"), "Ethernet12", same}, // an alias of the same form
+		{"Ethernet12", local("Ethernet16"), "to gpu-12", different},
+		{"Ethernet12", local("526"), "Ethernet16", different},
+		{"Ethernet12", local("526"), "", unknown},
+		{"Ethernet12", mac, "Ethernet12", same},
+		{"Ethernet12", mac, "Ethernet16", different},
+		{"Ethernet12", mac, "", unknown},
+		{"02:00:00:00:00:01", mac, "Ethernet12", same},
+		{"0200.0000.0002", mac, "Ethernet12", different},
+		{"02:00:00:00:00:01", local("Ethernet12"), "", unknown},
+		{"1", lldp.PortID{Subtype: lldp.PortAddress, Value: "\x01\x0a\x00\x00\x01"}, "", unknown},
+	} {
+		n := neighbourOf(lldp.Frame{Port: test.id, PortDescription: test.description})
+		if got := samePort(test.plan, n); got != test.want {
+			t.Errorf("%s against %s (%s): %d, want %d", test.plan, test.id, test.description, got, test.want)
+		}
+	}
+}
+
+func TestSameSystem(t *testing.T) {
+	mac := lldp.ChassisID{Subtype: lldp.ChassisMAC, Value: "\x02\x00\x00\x00\x00\x01"}
+	address := []lldp.TLV{lldp.Management{Family: 1, Address: "\x0a\x00\x00\x01"}.TLV()}
+	for _, test := range []struct {
+		plan  string
+		frame lldp.Frame
+		want  match
+	}{
+		{"leaf-01", lldp.Frame{Chassis: mac, SystemName: "LEAF-01"}, same},
+		{"leaf-01", lldp.Frame{Chassis: mac, SystemName: "leaf-01.dc1.example.com"}, same},
+		{"leaf-01.dc1.example.com", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, same},
+		{"leaf-01.dc1", lldp.Frame{Chassis: mac, SystemName: "leaf-01.dc2"}, different},
+		{"leaf-01", lldp.Frame{Chassis: mac, SystemName: "leaf-011"}, different},
+		{"leaf-01", lldp.Frame{Chassis: mac}, unknown},
+		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: "leaf-01"}}, same},
+		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: "x"}, SystemName: "leaf-01"}, same},
+		{"02:00:00:00:00:01", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, same},
+		{"02:00:00:00:00:02", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, different},
+		{"02:00:00:00:00:02", lldp.Frame{SystemName: "leaf-01"}, unknown},
+		{"10.0.0.1", lldp.Frame{Chassis: mac, Others: address}, same},
+		{"10.0.0.2", lldp.Frame{Chassis: mac, Others: address}, different},
+		{"10.0.0.2", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, unknown},
+	} {
+		if got := sameSystem(test.plan, neighbourOf(test.frame)); got != test.want {
+			t.Errorf("%s against %+v: %d, want %d", test.plan, test.frame, got, test.want)
+		}
+	}
+}
+
+func FuzzSameName(f *testing.F) {
+	f.Add("Ethernet12", "Et12")
+	f.Add("Eth4(Port4)", "xe-0/0/38.0")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if sameName(a, b) != sameName(b, a) {
+			t.Error("the order matters")
+		}
+	})
+}

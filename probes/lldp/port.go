@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/probes"
+)
+
+// A Port listens on one interface, of the machine or of a recording. It is not
+// safe for concurrent use.
+type Port struct {
+	name    string // as the kernel has it
+	source  source
+	table   *Table
+	dir     *probes.Dir
+	carrier *probes.Attr
+
+	on    bool          // somebody listens, and there is link
+	since time.Duration // that it is so; negative: from before the start
+}
+
+// A source is where a port's frames come from.
+type source interface {
+	// receive hands over the frames that were heard since the last call, and
+	// gives how many were lost. An error says that nobody listens.
+	receive(take func(frame []byte)) (lost uint64, err error)
+	close()
+}
+
+// A State is what a port has heard up to a moment. It is never changed.
+type State struct {
+	Counts     Counts
+	Neighbours []Neighbour // the longest known first
+	// Since is when listening with link began; it may lie before the start.
+	Since time.Duration
+	// First and Heard are when a neighbour was heard for the first and the last
+	// time, Gone when one last said that it goes; negative: never.
+	First, Heard, Gone time.Duration
+	Carrier            probes.Value[bool]
+	// Err is why nobody listens.
+	Err error
+}
+
+// Open prepares to listen on an interface. Where that is not allowed, it is the
+// State that says so. The error is fs.ErrNotExist where there is no such interface.
+func Open(h *probes.Host, n *probes.Netdev) (*Port, error) {
+	dir, err := h.Dir(n.Path)
+	if err != nil {
+		return nil, err
+	}
+	p := &Port{name: path.Base(n.Path), table: NewTable(), dir: dir, carrier: dir.Attr("carrier", 8)}
+	if h.Recorded() {
+		p.source = &recorded{host: h, name: "lldp/" + p.name + ".hex", next: -1}
+		return p, nil
+	}
+	p.source = &live{port: p, tap: swallowed(h, n)}
+	return p, nil
+}
+
+// Close ends listening.
+func (p *Port) Close() {
+	p.source.close()
+	p.carrier.Close()
+	p.dir.Close()
+}
+
+// Read takes what was heard since the last Read.
+func (p *Port) Read(at time.Duration) (*State, error) {
+	up, err := p.link()
+	if err != nil {
+		return nil, err
+	}
+	lost, err := p.source.receive(func(frame []byte) { p.table.Receive(frame, at) })
+	p.table.Counts[Lost] += lost
+	p.listen(at, (up.V || !up.OK) && err == nil)
+	return &State{
+		Counts: p.table.Counts, Neighbours: p.table.Neighbours(at),
+		Since: p.since, First: p.table.First, Heard: p.table.Heard, Gone: p.table.Gone, Carrier: up, Err: err,
+	}, nil
+}
+
+// listen notes since when somebody listens on a port with link.
+func (p *Port) listen(at time.Duration, on bool) {
+	if on && p.on {
+		return
+	}
+	p.on, p.since = on, at
+	if r, ok := p.source.(*recorded); ok && on && at == 0 {
+		p.since -= r.listened()
+	}
+}
+
+// link tells whether the port has link. An interface that is switched off does
+// not tell: it has none. An error says that the interface is gone.
+func (p *Port) link() (probes.Value[bool], error) {
+	b, err := p.carrier.Read()
+	switch {
+	case err == nil:
+		return probes.Some(string(b) == "1"), nil
+	case gone(err):
+		if _, here := p.dir.Identity(); here != nil {
+			return probes.Value[bool]{}, err
+		}
+		return probes.None[bool](err), nil
+	case probes.Refused(err):
+		return probes.Some(false), nil
+	}
+	return probes.None[bool](err), nil
+}
+
+// recorded plays the frames of a recording: each is heard once, at its mark.
+type recorded struct {
+	host *probes.Host
+	name string
+	next int // mark that was not heard yet; -1: only the present one counts
+}
+
+func (r *recorded) close() {}
+
+func (r *recorded) receive(take func([]byte)) (uint64, error) {
+	now := r.host.Mark()
+	if r.next < 0 {
+		r.next = now
+	}
+	for ; r.next <= now; r.next++ {
+		for _, e := range r.host.Extras(r.next) {
+			if e.Name == r.name && !e.Removed {
+				for _, frame := range Frames(e.Data) {
+					take(frame)
+				}
+			}
+		}
+	}
+	return 0, r.refused()
+}
+
+const said = "lldp" // the source's name in a manifest
+
+// refused says why a recording holds no frames.
+func (r *recorded) refused() error {
+	m := r.host.Manifest()
+	if m == nil || m.Sources == nil {
+		return nil
+	}
+	if text := m.Sources[said]; text != "" && !strings.HasPrefix(text, "listened") {
+		return fmt.Errorf("when the recording was made, LLDP was %s", probes.Printable(text))
+	}
+	return nil
+}
+
+// listened gives how long was listened before the recording's first moment.
+func (r *recorded) listened() time.Duration {
+	m := r.host.Manifest()
+	if m == nil {
+		return 0
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(strings.TrimPrefix(m.Sources[said], "listened")))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}
+
+// swallowed says whether what is above an interface takes the frames before
+// those who ask for LLDP alone see them: Open vSwitch, or a bridge that
+// forwards them.
+func swallowed(h *probes.Host, n *probes.Netdev) bool {
+	if n.Master == "ovs-system" {
+		return true
+	}
+	const nearestBridge = 1 << 0x0e
+	b, err := h.ReadFile(path.Join(n.Path, "master/bridge/group_fwd_mask"))
+	if err != nil {
+		return false
+	}
+	mask, err := strconv.ParseUint(strings.TrimSpace(string(b)), 0, 32)
+	return err == nil && mask&nearestBridge != 0
+}
+
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDevice) }

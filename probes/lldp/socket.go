@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/probes"
+	"github.com/mdlayher/packet"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+var (
+	errNoDevice   = unix.ENODEV
+	errCapability = errors.New("listening for LLDP needs CAP_NET_RAW")
+	errNamespace  = errors.New("the interface is in another network namespace: run fabricd in the host's (hostNetwork)")
+)
+
+// Bounds of a socket.
+const (
+	maxFrame   = 2048             // bytes that are looked at: LLDP frames fit an ordinary MTU
+	maxAtOnce  = 256              // frames taken in one read; the kernel drops those beyond its buffer
+	bufferSize = 128 << 10        // of the kernel, a port
+	retryAfter = 30 * time.Second // a socket that was refused
+)
+
+// live listens on an interface of this machine. The socket is not waited on:
+// frames wait in the kernel's buffer until the next read.
+type live struct {
+	port  *Port
+	tap   bool // take the frames before whoever is above the interface does
+	conn  *packet.Conn
+	index int
+	err   error
+	tried time.Time
+	buf   [maxFrame]byte
+}
+
+func (l *live) close() {
+	if l.conn != nil {
+		l.conn.Close()
+		l.conn = nil
+	}
+}
+
+func (l *live) receive(take func([]byte)) (uint64, error) {
+	if err := l.follow(); err != nil {
+		return 0, err
+	}
+	raw, err := l.conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	if err := raw.Read(func(fd uintptr) bool {
+		l.drain(int(fd), take)
+		return true // never waits
+	}); err != nil {
+		return 0, err
+	}
+	stats, err := l.conn.Stats()
+	if err != nil {
+		return 0, nil // the kernel does not tell
+	}
+	return uint64(stats.Drops), nil
+}
+
+func (l *live) drain(fd int, take func([]byte)) {
+	for range maxAtOnce {
+		n, from, err := unix.Recvfrom(fd, l.buf[:], unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENETDOWN): // the link's fall is told once
+			continue
+		case err != nil:
+			return
+		}
+		if a, ok := from.(*unix.SockaddrLinklayer); ok && a.Pkttype == unix.PACKET_OUTGOING {
+			continue // of this machine: another LLDP agent's, or our own
+		}
+		take(l.buf[:min(n, len(l.buf))])
+	}
+}
+
+// follow sees to it that the socket is on the interface that has the name now.
+func (l *live) follow() error {
+	index, err := l.ifindex()
+	if err != nil {
+		l.close()
+		return err
+	}
+	if l.conn != nil && l.index == index {
+		return nil
+	}
+	l.close()
+	if l.err != nil && l.index == index && time.Since(l.tried) < retryAfter {
+		return l.err
+	}
+	l.index, l.tried = index, time.Now()
+	l.conn, l.err = listen(l.port.name, index, l.tap)
+	return l.err
+}
+
+func (l *live) ifindex() (int, error) {
+	b, err := l.port.dir.ReadFile("ifindex")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(b)))
+}
+
+// listen opens a socket on the interface that sysfs knows by this name and index.
+func listen(name string, index int, tap bool) (*packet.Conn, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err != nil || ifi.Index != index {
+		return nil, errNamespace
+	}
+	protocol := EtherType
+	if tap {
+		protocol = unix.ETH_P_ALL
+	}
+	filter, err := bpf.Assemble(filterLLDP())
+	if err != nil {
+		return nil, err
+	}
+	c, err := packet.Listen(ifi, packet.Raw, protocol, &packet.Config{Filter: filter})
+	if errors.Is(err, unix.EPERM) {
+		return nil, errCapability
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", probes.Printable(name), err)
+	}
+	if err := prepare(c); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("listen on %s: %w", probes.Printable(name), err)
+	}
+	return c, nil
+}
+
+// prepare makes the NIC pass LLDP's groups, and the kernel keep to itself what
+// this machine sends.
+func prepare(c *packet.Conn) error {
+	for _, group := range Destinations() {
+		if err := c.JoinGroup(group[:]); err != nil {
+			return err
+		}
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) {
+		// Kernels before 4.20 do not know it; PACKET_OUTGOING tells the frames apart.
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, bufferSize)
+	})
+}
+
+// filterLLDP passes LLDP, also with one VLAN tag that is still in the frame, and
+// of it no more bytes than are looked at.
+func filterLLDP() []bpf.Instruction {
+	return []bpf.Instruction{
+		bpf.LoadAbsolute{Off: ethernetHeader - 2, Size: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: EtherType, SkipTrue: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: etherTypeVLAN, SkipFalse: 2},
+		bpf.LoadAbsolute{Off: ethernetHeader + tagLen - 2, Size: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: EtherType, SkipTrue: 1},
+		bpf.RetConstant{Val: 0},
+		bpf.RetConstant{Val: maxFrame},
+	}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+)
+
+// maxNeighbours bounds a port's table. Those that are there keep their place:
+// whoever makes up names drives nobody out.
+const maxNeighbours = 16
+
+// A Result is what became of a frame.
+type Result uint8
+
+// Results.
+const (
+	Accepted  Result = iota // of a neighbour, new or known
+	Shutdown                // a neighbour says that it goes
+	Malformed               // broken, or not LLDP
+	Elsewhere               // not sent to one of LLDP's addresses
+	Refused                 // of one neighbour too many
+	Lost                    // dropped by the kernel: too many at a time
+	results
+)
+
+// String names the result.
+func (r Result) String() string {
+	return [...]string{"accepted", "shutdown", "malformed", "wrong_destination", "refused", "lost"}[r]
+}
+
+// Results lists them all.
+func Results() []Result {
+	return []Result{Accepted, Shutdown, Malformed, Elsewhere, Refused, Lost}
+}
+
+// Counts counts frames by Result.
+type Counts [results]uint64
+
+// A Neighbour is one system and port heard on a port. It is never changed.
+type Neighbour struct {
+	*Frame
+	First, Last time.Duration // when it was heard, by the caller's clock
+}
+
+// Until is when the neighbour is forgotten unless it is heard again.
+func (n *Neighbour) Until() time.Duration { return n.Last + time.Duration(n.TTL)*time.Second }
+
+// A Table holds the neighbours of one port. It is not safe for concurrent use.
+type Table struct {
+	Counts
+	// First and Heard are when a neighbour was heard for the first and the last
+	// time, Gone when one last said that it goes; negative: never.
+	First, Heard, Gone time.Duration
+
+	list []entry
+}
+
+type entry struct {
+	Neighbour
+	raw []byte // of the newest frame: the next one is mostly the same
+}
+
+// NewTable makes an empty table.
+func NewTable() *Table { return &Table{First: -1, Heard: -1, Gone: -1} }
+
+// Receive takes a frame that was heard at a moment, and says what became of it.
+func (t *Table) Receive(b []byte, at time.Duration) Result {
+	r := t.receive(b, at)
+	t.Counts[r]++
+	return r
+}
+
+func (t *Table) receive(b []byte, at time.Duration) Result {
+	t.Expire(at)
+	for i := range t.list {
+		if e := &t.list[i]; bytes.Equal(e.raw, b) {
+			t.Heard, e.Last = at, at
+			return Accepted
+		}
+	}
+	f, err := Decode(b)
+	switch {
+	case errors.Is(err, ErrDestination):
+		return Elsewhere
+	case err != nil:
+		return Malformed
+	}
+	i := slices.IndexFunc(t.list, func(e entry) bool { return e.Chassis == f.Chassis && e.Port == f.Port })
+	switch {
+	case f.TTL == 0:
+		t.Gone = at
+		if i >= 0 {
+			t.list = slices.Delete(t.list, i, i+1)
+		}
+		return Shutdown
+	case i >= 0:
+		e := &t.list[i]
+		e.Frame, e.Last, e.raw = f, at, append(e.raw[:0], b...)
+	case len(t.list) >= maxNeighbours:
+		return Refused
+	default:
+		t.list = append(t.list, entry{Neighbour{f, at, at}, bytes.Clone(b)})
+	}
+	t.Heard = at
+	if t.First < 0 {
+		t.First = at
+	}
+	return Accepted
+}
+
+// Expire forgets neighbours whose time is over.
+func (t *Table) Expire(at time.Duration) {
+	t.list = slices.DeleteFunc(t.list, func(e entry) bool { return at >= e.Until() })
+}
+
+// Neighbours gives those that are known at a moment, the longest known first.
+func (t *Table) Neighbours(at time.Duration) []Neighbour {
+	t.Expire(at)
+	list := make([]Neighbour, len(t.list))
+	for i := range t.list {
+		list[i] = t.list[i].Neighbour
+	}
+	return list
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lldp
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// of gives a frame of a chassis and a port.
+func of(chassis, port string, ttl uint16) []byte {
+	return (&Frame{
+		Destination: nearest, TTL: ttl,
+		Chassis: ChassisID{ChassisLocal, chassis}, Port: PortID{PortName, port},
+	}).Append(nil)
+}
+
+func TestTable(t *testing.T) {
+	table := NewTable()
+	at := func(s int) time.Duration { return time.Duration(s) * time.Second }
+	receive := func(s int, b []byte, want Result) {
+		t.Helper()
+		if got := table.Receive(b, at(s)); got != want {
+			t.Errorf("at %d s: %s, want %s", s, got, want)
+		}
+	}
+	known := func(s, want int) {
+		t.Helper()
+		if list := table.Neighbours(at(s)); len(list) != want {
+			t.Errorf("at %d s: %d neighbours, want %d: %v", s, len(list), want, list)
+		}
+	}
+	receive(0, of("a", "1", 120), Accepted)
+	receive(30, of("a", "1", 120), Accepted)
+	receive(30, of("a", "2", 40), Accepted)
+	known(69, 2)
+	known(70, 1) // the second's time is over
+	receive(80, of("a", "1", 0)[:40], Shutdown)
+	known(80, 0)
+	receive(81, of("a", "1", 0), Shutdown)
+	receive(82, nil, Malformed)
+	receive(83, append([]byte{0xff}, of("a", "1", 120)[1:]...), Elsewhere)
+	if table.First != 0 || table.Heard != at(30) || table.Gone != at(81) {
+		t.Errorf("%+v", table)
+	}
+	for i := range maxNeighbours {
+		receive(90, of(fmt.Sprint(i), "1", 120), Accepted)
+	}
+	receive(91, of("late", "1", 120), Refused)
+	receive(92, of("0", "1", 30), Accepted) // who is known stays known
+	receive(123, of("late", "1", 120), Accepted)
+	if table.Counts != (Counts{Accepted: 3 + maxNeighbours + 2, Shutdown: 2, Malformed: 1, Elsewhere: 1, Refused: 1}) {
+		t.Errorf("%v", table.Counts)
+	}
+}
+
+// A storm of one neighbour's frames, or of broken ones, costs next to nothing.
+func TestTableAllocations(t *testing.T) {
+	table, same, broken := NewTable(), of("a", "1", 120), of("a", "1", 120)[:20]
+	table.Receive(same, 0)
+	if n := testing.AllocsPerRun(100, func() { table.Receive(same, time.Second); table.Receive(broken[:14], time.Second) }); n > 2 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkReceive(b *testing.B) {
+	table, frame := NewTable(), full().Append(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		table.Receive(frame, 0)
+	}
+}
+
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("# a comment\n0180 c200\n\nzz\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		table := NewTable()
+		for _, frame := range Frames(b) {
+			table.Receive(frame, 0)
+		}
+	})
+}
