@@ -7,6 +7,7 @@ package main
 import (
 	"cmp"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,8 +29,9 @@ type device struct {
 	handle  nvml.Device // nil if there was none: the GPU is lost
 	address string
 	now     gpu.Device
-	lost    bool
+	lost    nvml.Return          // why it answers nothing any more; SUCCESS: it does
 	due     map[string]time.Time // when a part is to be asked again
+	failed  map[string]bool      // parts answered with an error
 }
 
 // look lists the GPUs, and takes a handle of each that is new and not
@@ -54,7 +56,7 @@ func (s *session) look(r round) error {
 		handle, ret := s.lib.DeviceGetHandleByPciBusId(nvmlAddress(address))
 		switch {
 		case ret == nvml.SUCCESS, lostReturn(ret):
-			d := &device{handle: handle, address: address, lost: ret != nvml.SUCCESS, due: map[string]time.Time{}}
+			d := &device{handle: handle, address: address, lost: ret, due: map[string]time.Time{}, failed: map[string]bool{}}
 			d.now.Index, d.now.PCIBusID = i, nvmlAddress(address)
 			s.devices = append(s.devices, d)
 		case gone(ret):
@@ -134,9 +136,13 @@ func (d *device) answer(links bool) gpu.Device {
 	if !links {
 		a.NVLinks = nil
 	}
-	if d.lost {
-		return gpu.Device{Index: a.Index, Minor: a.Minor, UUID: a.UUID, Name: a.Name, PCIBusID: a.PCIBusID, Lost: true}
+	if d.lost != nvml.SUCCESS {
+		return gpu.Device{
+			Index: a.Index, Minor: a.Minor, UUID: a.UUID, Name: a.Name, PCIBusID: a.PCIBusID,
+			Lost: d.lost == nvml.ERROR_GPU_IS_LOST, ResetRequired: d.lost == nvml.ERROR_RESET_REQUIRED,
+		}
 	}
+	a.Failed = slices.Sorted(maps.Keys(d.failed))
 	if a.PCIe != nil && *a.PCIe == (gpu.PCIe{}) {
 		a.PCIe = nil
 	}

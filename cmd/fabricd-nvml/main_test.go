@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,8 +138,16 @@ func TestSnapshot(t *testing.T) {
 	if d := s.Devices[3]; !reflect.DeepEqual(d, gpu.Device{Index: 3, PCIBusID: "00000000:A3:00.0", Address: "0000:a3:00.0", Lost: true}) {
 		t.Errorf("lost: %+v", d)
 	}
-	if s.Devices[5].Fabric != nil || *s.Devices[6].Fabric != (gpu.Fabric{State: "in_progress", Status: "not_supported"}) || s.Devices[7].PerformanceState != nil {
-		t.Errorf("%+v", s.Devices[5:])
+	for i, want := range map[int]*gpu.Fabric{
+		4: {State: "completed", Status: "success", Trouble: []string{"degraded_bandwidth", "route_unhealthy", "insufficient_nvlinks"}},
+		5: nil, 6: {State: "in_progress", Status: "not_supported"},
+	} {
+		if !reflect.DeepEqual(s.Devices[i].Fabric, want) {
+			t.Errorf("%d: %+v", i, s.Devices[i].Fabric)
+		}
+	}
+	if s.Devices[7].PerformanceState != nil {
+		t.Errorf("%+v", s.Devices[7])
 	}
 	links := s.Devices[0].NVLinks
 	if len(links) != 18 || links[0].RemoteType != "unknown" || links[17].Active || links[17].RemoteType != "" {
@@ -147,6 +156,25 @@ func TestSnapshot(t *testing.T) {
 	if l := (gpu.NVLink{Link: 5, Active: true, Version: of(4), RemoteType: "switch",
 		Errors: &gpu.NVLinkErrors{Replay: of(uint64(5)), Recovery: of(uint64(15)), CRCFlit: of(uint64(25)), CRCData: of(uint64(35))}}); !reflect.DeepEqual(links[5], l) {
 		t.Errorf("%+v", links[5])
+	}
+}
+
+// What only some GPUs are: of the fifth NVLink, in want of a reset, refusing.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	s := snapshot(t, library(t), gpu.Request{}, "STUB_FIFTH=1", "STUB_RESET=2", "STUB_REFUSE=3")
+	fifth := &gpu.NVLinkErrors{
+		Malformed: of(uint64(206007)), Overrun: of(uint64(207007)), Receive: of(uint64(208007)), Integrity: of(uint64(211007)),
+		Recovery: of(uint64(215007)), RecoveryFailed: of(uint64(214007)), Effective: of(uint64(219007)),
+	}
+	if l := s.Devices[1].NVLinks[7]; !reflect.DeepEqual(l.Errors, fifth) {
+		t.Errorf("%+v", l.Errors)
+	}
+	if d := s.Devices[2]; !reflect.DeepEqual(d, gpu.Device{Index: 2, PCIBusID: "00000000:A2:00.0", Address: "0000:a2:00.0", ResetRequired: true}) {
+		t.Errorf("reset required: %+v", d)
+	}
+	if d := s.Devices[3]; d.NVLinks != nil || !slices.Equal(d.Failed, []string{"nvlinks"}) || s.Devices[4].Failed != nil {
+		t.Errorf("refused: %+v", d)
 	}
 }
 
@@ -163,6 +191,9 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	dir := library(t)
 	s := snapshot(t, dir, gpu.Request{Exclude: []string{"0000:a[1-6]:*"}, Without: []string{"utilization", "pcie_width", "nvlinks"}})
+	if slices.Sort(s.LeftOut); !slices.Equal(s.LeftOut, []string{"nvlinks", "pcie_width", "utilization"}) {
+		t.Errorf("left out: %v", s.LeftOut)
+	}
 	if len(s.Devices) != 2 || s.Devices[1].Index != 7 || s.Devices[0].Utilization != nil || s.Devices[0].PCIe.Width != nil || s.Devices[0].NVLinks != nil {
 		t.Errorf("%+v", s.Devices)
 	}

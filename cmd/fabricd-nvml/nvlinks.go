@@ -5,6 +5,8 @@
 package main
 
 import (
+	"encoding/binary"
+
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/fabricd/fabricd/probes/gpu"
 )
@@ -20,8 +22,11 @@ func askNVLinks(h nvml.Device, d *gpu.Device) nvml.Return {
 			return ret
 		case ret == nvml.ERROR_INVALID_ARGUMENT:
 			return unlessNone(d)
-		case ret != nvml.SUCCESS:
+		case ret == nvml.ERROR_NOT_SUPPORTED:
 			continue
+		case ret != nvml.SUCCESS: // then what is known of the others may mislead
+			d.NVLinks = nil
+			return ret
 		}
 		l := gpu.NVLink{Link: i, Active: state == nvml.FEATURE_ENABLED}
 		if version, ret := h.GetNvLinkVersion(i); ret == nvml.SUCCESS {
@@ -41,8 +46,8 @@ func unlessNone(d *gpu.Device) nvml.Return {
 	return nvml.SUCCESS
 }
 
-// linkErrors asks for the error counters of a link. GPUs that count otherwise
-// (those with the fifth NVLink) support none of them.
+// linkErrors asks for the error counters of a link: those of the first four
+// NVLinks or, where there are none of them, those of the fifth.
 func linkErrors(h nvml.Device, link int) *gpu.NVLinkErrors {
 	e := gpu.NVLinkErrors{}
 	for counter, to := range map[nvml.NvLinkErrorCounter]**uint64{
@@ -53,9 +58,43 @@ func linkErrors(h nvml.Device, link int) *gpu.NVLinkErrors {
 		*to = given(n, ret)
 	}
 	if e == (gpu.NVLinkErrors{}) {
+		askFields(h, uint32(link), map[uint32]**uint64{
+			nvml.FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS: &e.Malformed, nvml.FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS: &e.Overrun,
+			nvml.FI_DEV_NVLINK_COUNT_RCV_ERRORS: &e.Receive, nvml.FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS: &e.Integrity,
+			nvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS: &e.Recovery, nvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS: &e.RecoveryFailed,
+			nvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS: &e.Effective, nvml.FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS: &e.Symbol,
+		})
+	}
+	if e == (gpu.NVLinkErrors{}) {
 		return nil
 	}
 	return &e
+}
+
+// askFields asks for several counters of a link in one call. Each has an
+// answer of its own.
+func askFields(h nvml.Device, link uint32, fields map[uint32]**uint64) {
+	values := make([]nvml.FieldValue, 0, len(fields))
+	for id := range fields {
+		values = append(values, nvml.FieldValue{FieldId: id, ScopeId: link})
+	}
+	if h.GetFieldValues(values) != nvml.SUCCESS {
+		return
+	}
+	for _, v := range values {
+		to := fields[v.FieldId]
+		if to == nil || nvml.Return(v.NvmlReturn) != nvml.SUCCESS {
+			continue
+		}
+		switch nvml.ValueType(v.ValueType) {
+		case nvml.VALUE_TYPE_UNSIGNED_INT:
+			n := uint64(binary.NativeEndian.Uint32(v.Value[:]))
+			*to = &n
+		case nvml.VALUE_TYPE_UNSIGNED_LONG, nvml.VALUE_TYPE_UNSIGNED_LONG_LONG:
+			n := binary.NativeEndian.Uint64(v.Value[:])
+			*to = &n
+		}
+	}
 }
 
 // askRemotes asks what is at the other end of each active link.

@@ -58,7 +58,7 @@ func parts() []part {
 		part{"processes", 0, []string{"nvmlDeviceGetComputeRunningProcesses"}, askProcesses, func(d *gpu.Device) { d.Processes = nil }},
 		part{"bar1", slow, []string{"nvmlDeviceGetBAR1MemoryInfo"}, askBAR1, func(d *gpu.Device) { d.BAR1 = nil }},
 		part{"mig", slow, []string{"nvmlDeviceGetMigMode"}, askMIG, func(d *gpu.Device) { d.MIG = nil }},
-		part{"nvlinks", slow, []string{"nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkErrorCounter"},
+		part{"nvlinks", slow, []string{"nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetFieldValues"},
 			askNVLinks, func(d *gpu.Device) { d.NVLinks = nil }},
 		part{"nvlinks_remote", slow, []string{"nvmlDeviceGetNvLinkRemoteDeviceType"}, askRemotes, func(*gpu.Device) {}},
 		part{"fabric", slow, []string{"nvmlDeviceGetGpuFabricInfoV"}, askFabric, func(d *gpu.Device) { d.Fabric = nil }},
@@ -183,6 +183,7 @@ func askProcesses(h nvml.Device, d *gpu.Device) nvml.Return {
 	if ret != nvml.SUCCESS {
 		return ret
 	}
+	d.Processes = []gpu.Process{}
 	seen := map[uint32]int{}
 	for _, p := range list {
 		var used *uint64
@@ -199,26 +200,5 @@ func askProcesses(h nvml.Device, d *gpu.Device) nvml.Return {
 			d.Processes[at].UsedMemory = &sum
 		}
 	}
-	return ret
-}
-
-// askFabric asks how a GPU stands with the NVSwitches. Newer drivers answer
-// more, but to the question of old.
-func askFabric(h nvml.Device, d *gpu.Device) nvml.Return {
-	info, ret := h.GetGpuFabricInfoV().V2()
-	d.Fabric = nil
-	if ret != nvml.SUCCESS {
-		return ret
-	}
-	words := map[uint8]string{
-		nvml.GPU_FABRIC_STATE_NOT_STARTED: "not_started",
-		nvml.GPU_FABRIC_STATE_IN_PROGRESS: "in_progress",
-		nvml.GPU_FABRIC_STATE_COMPLETED:   "completed",
-	}
-	word, known := words[info.State]
-	if !known { // not supported, or not known
-		return nvml.ERROR_NOT_SUPPORTED
-	}
-	d.Fabric = &gpu.Fabric{State: word, Status: strings.ReplaceAll(strings.ToLower(nvml.Return(info.Status).String()), " ", "_")}
 	return ret
 }

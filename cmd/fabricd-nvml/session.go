@@ -102,16 +102,17 @@ func (s *session) snapshot(r round) (*gpu.Snapshot, error) {
 			return nil, err
 		}
 	}
+	answer := &gpu.Snapshot{DriverVersion: s.driver, Devices: []gpu.Device{}}
 	for _, p := range s.parts {
 		if slices.Contains(r.without, p.name) || !r.until.IsZero() && time.Now().After(r.until) {
 			s.forget(p)
+			answer.LeftOut = append(answer.LeftOut, p.name)
 			continue
 		}
 		if err := s.ask(p, r); err != nil {
 			return nil, err
 		}
 	}
-	answer := &gpu.Snapshot{DriverVersion: s.driver, Devices: []gpu.Device{}}
 	for _, d := range s.devices {
 		answer.Devices = append(answer.Devices, d.answer(s.newLinks))
 	}
@@ -126,6 +127,7 @@ func (s *session) forget(p part) {
 			p.clear(&d.now)
 		}
 		delete(d.due, p.name)
+		delete(d.failed, p.name)
 	}
 }
 
@@ -137,7 +139,7 @@ const unsupportedEvery = time.Minute
 func (s *session) ask(p part, r round) error {
 	said := false
 	for _, d := range s.devices {
-		if d.lost || r.at.Before(d.due[p.name]) {
+		if d.lost != nvml.SUCCESS || r.at.Before(d.due[p.name]) {
 			continue
 		}
 		if !said {
@@ -149,13 +151,17 @@ func (s *session) ask(p part, r round) error {
 		begin := time.Now()
 		ret := p.ask(d.handle, &d.now)
 		s.account(p.name, time.Since(begin))
+		delete(d.failed, p.name)
 		switch {
 		case lostReturn(ret):
-			d.lost = true
+			d.lost = ret
 		case gone(ret):
 			return initError{ret}
 		case ret == nvml.ERROR_NOT_SUPPORTED:
 			d.due[p.name] = r.at.Add(max(p.every, unsupportedEvery))
+		case ret != nvml.SUCCESS:
+			d.failed[p.name] = true
+			fallthrough
 		default:
 			d.due[p.name] = r.at.Add(p.again(ret))
 		}

@@ -69,11 +69,11 @@ func TestLook(t *testing.T) {
 	}
 	for _, test := range []struct {
 		answer nvml.Return
-		lost   bool
+		reset  bool
 	}{{nvml.ERROR_UNKNOWN, false}, {nvml.ERROR_NOT_SUPPORTED, false}, {nvml.SUCCESS, false}, {nvml.ERROR_RESET_REQUIRED, true}} {
 		answer, r.at = test.answer, r.at.Add(2*unsupportedEvery)
 		got, err := s.snapshot(r)
-		if err != nil || got.Devices[0].Lost != test.lost || (got.Devices[0].Utilization != nil) != (answer == nvml.SUCCESS) {
+		if err != nil || got.Devices[0].Lost || got.Devices[0].ResetRequired != test.reset || (got.Devices[0].Utilization != nil) != (answer == nvml.SUCCESS) {
 			t.Errorf("%v: %+v, %v", test.answer, got, err)
 		}
 	}

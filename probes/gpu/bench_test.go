@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"context"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 // reading of the answer: the child is another process.
 func BenchmarkClient(b *testing.B) {
 	program, _ := fake(b, "good")
+	runtime.LockOSThread() // for as long as the child lives
+	defer runtime.UnlockOSThread()
 	p, err := start(program)
 	if err != nil {
 		b.Fatal(err)

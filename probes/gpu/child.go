@@ -46,7 +46,9 @@ type child struct {
 }
 
 // start starts the program. Its process group is its own, so that a ^C at the
-// daemon's terminal leaves its end to the daemon.
+// daemon's terminal leaves its end to the daemon; a daemon that is killed takes
+// it along. The caller's goroutine is locked to its thread, and stays so for as
+// long as the child lives.
 func start(path string, args ...string) (*child, error) {
 	stdin, in, err := os.Pipe()
 	if err != nil {
@@ -66,7 +68,7 @@ func start(path string, args ...string) (*child, error) {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, &p.stderr
 	p.cmd.Env = environment(os.Environ())
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.cmd.WaitDelay = 200 * time.Millisecond // for descendants that hold its standard error
 	if err := p.cmd.Start(); err != nil {
 		in.Close()

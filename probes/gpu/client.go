@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -128,9 +129,12 @@ func (c *Client) Close() {
 	}
 }
 
-// run keeps a child alive until the end.
+// run keeps a child alive until the end. It has a thread of its own: the
+// kernel ends a child when the thread that started it does.
 func (c *Client) run() {
 	defer close(c.done)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	wait := c.pace.retry
 	for c.ctx.Err() == nil {
 		begin := time.Now()
@@ -262,7 +266,7 @@ func (c *Client) take(a *Answer, period time.Duration) error {
 func (s *Snapshot) takeLinks(from *Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
-		if old := from.Find(d.Address); old != nil && !d.Lost {
+		if old := from.Find(d.Address); old != nil && !d.Gone() {
 			d.NVLinks = old.NVLinks
 		}
 	}
@@ -270,7 +274,7 @@ func (s *Snapshot) takeLinks(from *Snapshot) {
 
 // lost says whether the driver lost a GPU.
 func (s *Snapshot) lost() bool {
-	return slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Lost })
+	return slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Gone() })
 }
 
 func sleep(ctx context.Context, d time.Duration) {

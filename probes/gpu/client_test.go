@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -215,6 +216,37 @@ func TestClientKilled(t *testing.T) {
 }
 
 // Close ends the child, whatever it does, and leaves nothing behind.
+// A daemon that is killed leaves no child behind, not even one that hears no
+// end of its input.
+func TestDaemonKilled(t *testing.T) {
+	t.Parallel()
+	program, dir := fake(t, "deaf")
+	daemon := exec.Command(os.Args[0])
+	daemon.Env = append(os.Environ(), "FAKE_CHILD=daemon", "FAKE_DIR="+t.TempDir(), "FAKE_PROGRAM="+program)
+	out, err := daemon.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	pid := pidOf(t, dir)
+	daemon.Process.Kill() //nolint:errcheck // it sleeps
+	daemon.Wait()         //nolint:errcheck // killed
+	if pid == 0 {
+		t.Fatal("it had no child")
+	}
+	for end := time.Now().Add(10 * time.Second); pidOf(t, dir) != 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // of the test's own
+			t.Fatal("the child lives on")
+		}
+	}
+}
+
 func TestClientClose(t *testing.T) {
 	for _, mode := range []string{"good", "deaf", "hangs", "starts-never", "flood", "long", "absent"} {
 		before, files := runtime.NumGoroutine(), descriptors(t)

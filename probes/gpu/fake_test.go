@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -53,6 +54,10 @@ func fakeChild(mode, dir string) int {
 	lives := note(dir, "lives")
 	say := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	switch mode {
+	case "daemon": // no child, but one that has one
+		NewClient(os.Getenv("FAKE_PROGRAM")).Await(context.Background(), nil)
+		say("ready")
+		time.Sleep(time.Hour)
 	case "absent":
 		fmt.Fprintln(os.Stderr, "there is no driver")
 		return ExitAbsent

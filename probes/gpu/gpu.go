@@ -16,6 +16,9 @@ import (
 type Snapshot struct {
 	DriverVersion string   `json:"driver_version"`
 	Devices       []Device `json:"devices"`
+	// LeftOut names the parts that were not asked of any GPU: the driver hung
+	// or died in them before, or there was no time.
+	LeftOut []string `json:"left_out,omitempty"`
 }
 
 // A Device is one physical GPU.
@@ -31,12 +34,21 @@ type Device struct {
 	MemoryTotal      *uint64 `json:"memory_total_bytes,omitempty"`
 	BAR1             *BAR1   `json:"bar1,omitempty"`
 	MIG              *bool   `json:"mig,omitempty"`
-	// Lost is NVML_ERROR_GPU_IS_LOST: the GPU fell off the bus.
-	Lost      bool      `json:"lost,omitempty"`
-	NVLinks   []NVLink  `json:"nvlinks,omitempty"`
-	Fabric    *Fabric   `json:"fabric,omitempty"`
-	Processes []Process `json:"processes,omitempty"`
+	// Lost is NVML_ERROR_GPU_IS_LOST: the GPU fell off the bus. ResetRequired
+	// is another state: it is there, but answers nothing before a reset.
+	Lost          bool     `json:"lost,omitempty"`
+	ResetRequired bool     `json:"reset_required,omitempty"`
+	NVLinks       []NVLink `json:"nvlinks,omitempty"`
+	Hive          string   `json:"xgmi_hive,omitempty"` // of an AMD GPU: those that XGMI joins have one id
+	Fabric        *Fabric  `json:"fabric,omitempty"`
+	// Processes are those that compute on it; empty is none, nil not known.
+	Processes []Process `json:"processes,omitzero"`
+	// Failed names the parts that the driver answered with an error other than
+	// that they are not supported.
+	Failed []string `json:"failed,omitempty"`
 
+	// Asleep says that it is suspended and was not asked.
+	Asleep bool `json:"-"`
 	// Address is PCIBusID in the kernel's form; Parse fills it in.
 	Address string `json:"-"`
 }
@@ -66,18 +78,50 @@ type NVLink struct {
 	Errors     *NVLinkErrors `json:"errors,omitempty"`
 }
 
-// NVLinkErrors counts errors of one link since the driver was loaded.
+// NVLinkErrors counts errors of one link since the driver was loaded. Links up
+// to the fourth NVLink have the first four, those from the fifth on the others
+// and Recovery.
 type NVLinkErrors struct {
 	Replay   *uint64 `json:"replay,omitempty"`
 	Recovery *uint64 `json:"recovery,omitempty"`
 	CRCFlit  *uint64 `json:"crc_flit,omitempty"`
 	CRCData  *uint64 `json:"crc_data,omitempty"`
+
+	Malformed      *uint64 `json:"malformed,omitempty"`
+	Overrun        *uint64 `json:"overrun,omitempty"`
+	Receive        *uint64 `json:"receive,omitempty"`
+	Integrity      *uint64 `json:"integrity,omitempty"`
+	RecoveryFailed *uint64 `json:"recovery_failed,omitempty"`
+	Effective      *uint64 `json:"effective,omitempty"` // left after error correction
+	Symbol         *uint64 `json:"symbol,omitempty"`    // before it
+}
+
+// A Count is one of a link's counters.
+type Count struct {
+	Name string
+	N    *uint64 // nil: the link has no such counter
+	// Corrected says that the link mends these errors by itself, all the time.
+	Corrected bool
+}
+
+// Counts lists the counters; those of no link have no number.
+func (e *NVLinkErrors) Counts() [11]Count {
+	if e == nil {
+		e = &NVLinkErrors{}
+	}
+	return [11]Count{
+		{Name: "replay", N: e.Replay}, {Name: "recovery", N: e.Recovery}, {Name: "crc_flit", N: e.CRCFlit}, {Name: "crc_data", N: e.CRCData},
+		{Name: "malformed", N: e.Malformed}, {Name: "overrun", N: e.Overrun}, {Name: "receive", N: e.Receive}, {Name: "integrity", N: e.Integrity},
+		{Name: "recovery_failed", N: e.RecoveryFailed}, {Name: "effective", N: e.Effective}, {Name: "symbol", N: e.Symbol, Corrected: true},
+	}
 }
 
 // Fabric is the state of a GPU behind NVSwitches.
 type Fabric struct {
-	State  string `json:"state"`
+	State  string `json:"state"` // not_started, in_progress, completed
 	Status string `json:"status,omitempty"`
+	// Trouble lists what the driver's health mask says is wrong.
+	Trouble []string `json:"trouble,omitempty"`
 }
 
 // Process is a process that uses a GPU.
@@ -126,6 +170,15 @@ func (s *Snapshot) Find(address string) *Device {
 	}
 	return nil
 }
+
+// Joined says whether two GPUs have a way to each other beside PCI Express:
+// each an active NVLink, or both in one XGMI hive.
+func (d *Device) Joined(o *Device) bool {
+	return d.HasNVLink() && o.HasNVLink() || d.Hive != "" && d.Hive == o.Hive
+}
+
+// Gone says whether the driver cannot reach the GPU.
+func (d *Device) Gone() bool { return d.Lost || d.ResetRequired }
 
 // HasNVLink says whether any link of the GPU is active.
 func (d *Device) HasNVLink() bool {

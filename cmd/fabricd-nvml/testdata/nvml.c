@@ -3,14 +3,16 @@
 // A library as NVIDIA's for the tests: eight GPUs with 18 NVLinks each.
 // -DOLD leaves out what drivers got later, -DEMPTY everything. STUB_LOST names
 // the GPU that fell off the bus, STUB_MIG the one with MIG slices, STUB_PLAIN
-// the one without NVLink, STUB_DIE kills in a call.
+// the one without NVLink, STUB_FIFTH the one with the fifth NVLink, STUB_RESET
+// the one that wants a reset, STUB_REFUSE the one whose NVLinks answer an error;
+// STUB_DIE kills in a call.
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct gpu *device;
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, INSUFFICIENT_SIZE = 7, LOST = 15 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, INSUFFICIENT_SIZE = 7, LOST = 15, RESET = 16, UNKNOWN = 999 };
 
 #ifdef EMPTY
 int nothing;
@@ -21,7 +23,7 @@ static int chosen(const char *variable, device d) {
 	const char *value = getenv(variable);
 	return value && atoi(value) == d->index;
 }
-#define ALIVE if (chosen("STUB_LOST", d)) return LOST
+#define ALIVE if (chosen("STUB_LOST", d)) return LOST; if (chosen("STUB_RESET", d)) return RESET
 #define NUMBER(function, value) int function(device d, unsigned *to) { ALIVE; *to = value; return SUCCESS; }
 
 int nvmlInit_v2(void) { return getenv("STUB_INIT") ? atoi(getenv("STUB_INIT")) : SUCCESS; }
@@ -69,10 +71,17 @@ int nvmlDeviceGetComputeRunningProcesses_v3(device d, unsigned *n, struct proces
 	to[2] = (struct process){200, ~0ull, 0, 0};
 	return SUCCESS;
 }
-#define LINK ALIVE; if (link >= 18) return INVALID_ARGUMENT; if (chosen("STUB_PLAIN", d)) return NOT_SUPPORTED
+#define LINK ALIVE; if (chosen("STUB_REFUSE", d)) return UNKNOWN; if (link >= 18) return INVALID_ARGUMENT; if (chosen("STUB_PLAIN", d)) return NOT_SUPPORTED
 int nvmlDeviceGetNvLinkState(device d, unsigned link, unsigned *to) { LINK; *to = link != 17; return SUCCESS; }
 int nvmlDeviceGetNvLinkVersion(device d, unsigned link, unsigned *to) { LINK; *to = 4; return SUCCESS; }
-int nvmlDeviceGetNvLinkErrorCounter(device d, unsigned link, int counter, unsigned long long *to) { LINK; *to = 10 * counter + link; return SUCCESS; }
+int nvmlDeviceGetNvLinkErrorCounter(device d, unsigned link, int counter, unsigned long long *to) { LINK; if (chosen("STUB_FIFTH", d)) return NOT_SUPPORTED; *to = 10 * counter + link; return SUCCESS; }
+struct field { unsigned id, scope; long long at, took; unsigned type, ret; unsigned long long value; };
+int nvmlDeviceGetFieldValues(device d, int n, struct field *to) {
+	ALIVE;
+	for (int i = 0; i < n; i++)
+		to[i].type = 3, to[i].value = 1000 * to[i].id + to[i].scope, to[i].ret = to[i].id == 221 || !chosen("STUB_FIFTH", d) ? NOT_SUPPORTED : SUCCESS;
+	return SUCCESS;
+}
 #ifndef OLD
 NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, 6)
 int nvmlDeviceGetNvLinkRemoteDeviceType(device d, unsigned link, unsigned *to) { LINK; *to = link ? 2 : 255; return SUCCESS; }
@@ -82,6 +91,7 @@ int nvmlDeviceGetGpuFabricInfoV(device d, struct fabric *to) {
 	if (to->version != (sizeof *to | 2u << 24)) return 25;
 	to->state = d->index == 6 ? 2 : d->index == 5 ? 0 : 3;
 	to->status = d->index == 6 ? 3 : 0;
+	to->health = d->index == 4 ? 1 | 2 << 2 | 1 << 4 | 5 << 8 : 2 | 1 << 8; // 4: less bandwidth, bad routes, too few links
 	return SUCCESS;
 }
 #endif
