@@ -10,7 +10,10 @@ import (
 	"strings"
 )
 
-const nodeDir = "sys/devices/system/node"
+const (
+	nodeDir = "sys/devices/system/node"
+	cpuDir  = "sys/devices/system/cpu"
+)
 
 // nodes lists the online NUMA nodes.
 func (h *Host) nodes() []Node {
@@ -23,7 +26,9 @@ func (h *Host) nodes() []Node {
 		return nil
 	}
 	var nodes []Node
+	var sockets map[int]string
 	for _, id := range ids {
+		h.lookAt(path.Join(nodeDir, "node"+strconv.Itoa(id)))
 		n := Node{ID: id}
 		dir, err := h.Dir(path.Join(nodeDir, "node"+strconv.Itoa(id)))
 		if err != nil {
@@ -43,9 +48,64 @@ func (h *Host) nodes() []Node {
 			n.MemTotal = memTotal(b)
 		}
 		dir.Close()
+		n.Socket = h.socketOf(n, &sockets)
 		nodes = append(nodes, n)
 	}
 	return nodes
+}
+
+// socketOf finds a node's socket by the first of its processors of which it is
+// told: in sysfs, or else in cpuinfo, which is read once.
+func (h *Host) socketOf(n Node, cpuinfo *map[int]string) Value[int] {
+	cpus, err := ParseList(n.CPUList)
+	if err != nil {
+		return Value[int]{}
+	}
+	number := func(text string) Value[int] {
+		id, err := strconv.Atoi(text)
+		if err != nil || id < 0 {
+			return Value[int]{}
+		}
+		return Some(id)
+	}
+	for _, cpu := range cpus {
+		b, err := h.ReadFile(path.Join(cpuDir, "cpu"+strconv.Itoa(cpu), "topology/physical_package_id"))
+		if id := number(string(bytes.TrimSpace(b))); err == nil && id.OK {
+			return id
+		}
+	}
+	if *cpuinfo == nil {
+		b, _ := h.ReadFile("proc/cpuinfo")
+		*cpuinfo = packages(b)
+	}
+	for _, cpu := range cpus {
+		if id := number((*cpuinfo)[cpu]); id.OK {
+			return id
+		}
+	}
+	return Value[int]{}
+}
+
+// packages reads the processors' packages in /proc/cpuinfo.
+func packages(cpuinfo []byte) map[int]string {
+	all := map[int]string{}
+	cpu := -1
+	for line := range bytes.Lines(cpuinfo) {
+		key, value, ok := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch string(bytes.TrimSpace(key)) {
+		case "processor":
+			cpu = -1
+			if n, err := strconv.Atoi(string(value)); ok && err == nil {
+				cpu = n
+			}
+		case "physical id":
+			if cpu >= 0 {
+				all[cpu] = string(value)
+			}
+		}
+	}
+	return all
 }
 
 // memTotal reads "Node 0 MemTotal:       65843236 kB".
@@ -112,30 +172,29 @@ func (h *Host) findFacts() Facts {
 
 // sockets counts processor packages by their numbers, which need not be dense.
 func (h *Host) sockets(cpuinfo []byte) int {
-	packages := map[string]bool{}
-	const cpus = "sys/devices/system/cpu"
-	if dir, err := h.Dir(cpus); err == nil {
+	ids := map[string]bool{}
+	if dir, err := h.Dir(cpuDir); err == nil {
 		names, _ := dir.List()
 		dir.Close()
 		for _, name := range names {
 			if _, err := strconv.Atoi(strings.TrimPrefix(name, "cpu")); err != nil {
 				continue
 			}
-			b, err := h.ReadFile(path.Join(cpus, name, "topology/physical_package_id"))
+			b, err := h.ReadFile(path.Join(cpuDir, name, "topology/physical_package_id"))
 			if id := string(bytes.TrimSpace(b)); err == nil && id != "-1" && id != "" {
-				packages[id] = true
+				ids[id] = true
 			}
 		}
 	}
-	if len(packages) > 0 {
-		return len(packages)
+	if len(ids) > 0 {
+		return len(ids)
 	}
 	for line := range bytes.Lines(cpuinfo) {
 		if key, id, ok := bytes.Cut(line, []byte(":")); ok && string(bytes.TrimSpace(key)) == "physical id" {
-			packages[string(bytes.TrimSpace(id))] = true
+			ids[string(bytes.TrimSpace(id))] = true
 		}
 	}
-	return len(packages)
+	return len(ids)
 }
 
 // hypervisors are the DMI vendors and product names of virtual machines.

@@ -76,6 +76,7 @@ func (f *Function) again() *Function {
 
 // function reads one function; nil if it went meanwhile.
 func (h *Host) function(bus *Dir, name string, addr pci.Address, old *Inventory) *Function {
+	h.lookAt(path.Join(pciDevices, name))
 	f := &Function{Address: name, Addr: addr, Path: path.Join(pciDevices, name)}
 	if target, err := bus.Readlink(name); err == nil {
 		f.Path = path.Join(pciDevices, target)

@@ -37,7 +37,8 @@ type Host struct {
 
 	exclude    atomic.Pointer[[]string] // globs
 	inventory  atomic.Pointer[Inventory]
-	refreshing sync.Mutex // one refresh at a time
+	refreshing sync.Mutex             // one refresh at a time
+	looking    atomic.Pointer[string] // where Refresh is
 	events     atomic.Uint64
 	wake       chan struct{} // Watch is to look again
 	kept       atomic.Int64  // attributes kept open
@@ -105,6 +106,17 @@ func (h *Host) ReadFile(name string) ([]byte, error) {
 	}
 	defer d.Close()
 	return d.ReadFile(path.Base(name))
+}
+
+// AppendFile reads a whole file behind what buf holds, as append does: for large
+// files that are read again and again.
+func (h *Host) AppendFile(buf []byte, name string) ([]byte, error) {
+	d, err := h.Dir(path.Dir(name))
+	if err != nil {
+		return buf, err
+	}
+	defer d.Close()
+	return appendAll(d.d, path.Base(name), buf)
 }
 
 // ReadDir lists a directory, sorted.

@@ -130,7 +130,8 @@ type Node struct {
 	CPUList   string
 	CPUs      Value[int] // 0 of nodes of memory alone
 	MemTotal  Value[uint64]
-	Distances []int // one for each online node, in order
+	Socket    Value[int] // the processor package that it is of
+	Distances []int      // one for each online node, in order
 }
 
 // Facts are what does not change while a machine runs.
@@ -169,10 +170,23 @@ func (h *Host) Inventory() *Inventory {
 	return h.Refresh()
 }
 
+// Looking says what the Refresh at work is looking at, for one that hangs; ""
+// if none is at work.
+func (h *Host) Looking() string {
+	if name := h.looking.Load(); name != nil {
+		return Printable(*name)
+	}
+	return ""
+}
+
+func (h *Host) lookAt(name string) { h.looking.Store(&name) }
+
 // Refresh looks at the machine anew.
 func (h *Host) Refresh() *Inventory {
 	h.refreshing.Lock()
 	defer h.refreshing.Unlock()
+	defer h.looking.Store(nil)
+	h.lookAt(pciDevices)
 	old := h.inventory.Load()
 	inv := &Inventory{Generation: 1, At: time.Now(), byAddress: map[string]*Function{}}
 	if old != nil {
@@ -183,6 +197,7 @@ func (h *Host) Refresh() *Inventory {
 	h.rdma(inv)
 	join(inv)
 	inv.Nodes = h.nodes()
+	h.lookAt("proc and sys/class/dmi")
 	inv.Facts = h.findFacts()
 	h.vanished(inv, old)
 	h.inventory.Store(inv)

@@ -73,6 +73,7 @@ func (h *Host) netdevs(inv *Inventory) {
 		return
 	}
 	for _, name := range names {
+		h.lookAt(path.Join(classNet, name))
 		own, device := h.device(classNet, name)
 		f, direct := inv.functionOf(device)
 		if device == "" || f == nil {
@@ -131,6 +132,7 @@ func (h *Host) rdma(inv *Inventory) {
 		return
 	}
 	for _, name := range names {
+		h.lookAt(path.Join(classRDMA, name))
 		own, device := h.device(classRDMA, name)
 		f, direct := inv.functionOf(device)
 		if f == nil {

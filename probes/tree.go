@@ -123,23 +123,35 @@ func readAttribute(d directory, name string, buf []byte) ([]byte, error) {
 }
 
 // readAll reads a file of any size up to maxFile through d.
-func readAll(d directory, name string) ([]byte, error) {
+func readAll(d directory, name string) ([]byte, error) { return appendAll(d, name, nil) }
+
+// appendAll reads a file as readAll does, behind what buf holds.
+func appendAll(d directory, name string, buf []byte) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
-		return nil, err
+		return buf, err
 	}
 	defer f.close()
-	if r, ok := f.(*liveFile); ok {
-		b, err := io.ReadAll(io.LimitReader(r.f, maxFile))
-		return b, err
-	}
-	buf := make([]byte, 4096)
+	r, live := f.(*liveFile)
+	begin := len(buf)
 	for {
-		n, err := f.readAt(buf)
-		if err != nil || n < len(buf) || len(buf) >= maxFile {
-			return buf[:n], err
+		buf = slices.Grow(buf, max(4096, 3*(len(buf)-begin)))
+		room := buf[len(buf):min(cap(buf), begin+maxFile)]
+		if !live { // all of it is there at once, but not where it was read to
+			n, err := f.readAt(buf[begin:min(cap(buf), begin+maxFile)])
+			if buf = buf[:begin+n]; err != nil || len(buf) < cap(buf) || n == maxFile {
+				return buf, err
+			}
+			continue
 		}
-		buf = make([]byte, 4*len(buf))
+		n, err := r.f.Read(room)
+		buf = buf[:len(buf)+n]
+		switch {
+		case errors.Is(err, io.EOF), err == nil && len(buf) == begin+maxFile:
+			return buf, nil
+		case err != nil:
+			return buf, err
+		}
 	}
 }
 

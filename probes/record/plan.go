@@ -23,14 +23,15 @@ type ask struct {
 var functionAsks = []ask{
 	{names: `vendor device subsystem_vendor subsystem_device class revision numa_node local_cpulist
 		irq enable ari_enabled resource power_state power/runtime_status
-		sriov_totalvfs sriov_numvfs link/* msi_irqs/*
+		sriov_totalvfs sriov_numvfs product_name link/* msi_irqs/*
 		aer_dev_correctable aer_dev_nonfatal aer_dev_fatal
 		aer_rootport_total_err_cor aer_rootport_total_err_nonfatal aer_rootport_total_err_fatal`},
 	// The inventory reads the maxima of a suspended function as well, once.
 	{names: `max_link_speed max_link_width`, floor: 30 * time.Second},
 	{names: `current_link_speed current_link_width`, wakes: true},
 	// amdgpu's own.
-	{names: `gpu_busy_percent pcie_replay_count mem_info_vram_total mem_info_vram_used`, wakes: true},
+	{names: `gpu_busy_percent pp_dpm_pcie pcie_replay_count mem_info_vram_total mem_info_vram_used
+		mem_info_vis_vram_total mem_info_vis_vram_used xgmi_hive_info/xgmi_hive_id`, wakes: true},
 	// A bus transaction for every four bytes.
 	{names: `config`, wakes: true, floor: 30 * time.Second},
 	{names: `driver physfn virtfn* iommu_group net/* infiniband/*`, links: true},

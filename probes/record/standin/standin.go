@@ -150,6 +150,8 @@ func (s *Set) File(name string, data []byte) []byte {
 		return s.nodeDesc(name, data)
 	case base == "numa_maps":
 		return s.maps(data)
+	case base == "xgmi_hive_id":
+		return []byte(s.serial(strings.TrimSpace(string(data))) + "\n")
 	case base == "phys_switch_id":
 		return s.hexID(data)
 	}
