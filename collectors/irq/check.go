@@ -3,6 +3,8 @@
 package irq
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ type row struct {
 	nodes         int
 	own           map[int]bool // the processors of its node; nil if not known
 	local, remote uint64
+	away          []Binding // vectors that go to other nodes alone
 }
 
 func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
@@ -51,6 +54,15 @@ func (r *row) place(nodes []probes.Node) {
 			}
 		}
 	}
+	if r.own == nil {
+		return
+	}
+	for _, b := range r.Bound {
+		cpus, err := probes.ParseList(b.CPUs)
+		if err == nil && !slices.ContainsFunc(cpus, func(c int) bool { return r.own[c] }) {
+			r.away = append(r.away, b)
+		}
+	}
 	for i, n := range r.PerCPU {
 		if r.own[r.CPUs[i]] {
 			r.local += n
@@ -70,11 +82,21 @@ func columns() collectors.Columns[row] {
 			Get:    func(r *row) (float64, bool) { return float64(get(r)), r.own != nil },
 		}
 	}
+	vectors := func(locality string, get func(*row) int) collectors.Metric[row] {
+		return collectors.Metric[row]{
+			Name: "nic_vectors", Source: "/proc/irq/*/effective_affinity_list, msi_irqs, numa_node",
+			Help:   "Interrupt vectors of a NIC by where they are sent: local to processors of its own NUMA node, remote to others.",
+			Labels: []collectors.Label[row]{address, {Name: "locality", Get: func(*row) string { return locality }}},
+			Get:    func(r *row) (float64, bool) { return float64(get(r)), r.own != nil && len(r.Bound) > 0 },
+		}
+	}
 	return collectors.Columns[row]{
 		Labels: []collectors.Label[row]{address},
 		Metrics: []collectors.Metric[row]{
 			count("local", func(r *row) uint64 { return r.local }),
 			count("remote", func(r *row) uint64 { return r.remote }),
+			vectors("local", func(r *row) int { return len(r.Bound) - len(r.away) }),
+			vectors("remote", func(r *row) int { return len(r.away) }),
 		},
 		Checks: []collectors.Check[row]{{
 			Name:   "nic_irq",
@@ -110,7 +132,7 @@ func eval(r *row, e *collectors.Env[row]) collectors.Verdict {
 	busiest, remote := r.judge(taken)
 	share := func(n uint64) float64 { return 100 * float64(n) / float64(sum) }
 	if r.nodes > 1 && share(remote) > e.Threshold("remote_percent") {
-		return collectors.Verdictf(collectors.Warn, "%.0f %% of %d interrupts in %s were taken on processors of another node than the NIC's (%d)", share(remote), sum, span, r.f.NUMANode.V).
+		return collectors.Verdictf(collectors.Warn, "%.0f %% of %d interrupts in %s were taken on processors of another node than the NIC's (%d)%s", share(remote), sum, span, r.f.NUMANode.V, r.awayText()).
 			Remedyf("bind the vectors to the node's processors: irqbalance with its hints, the vendor's set_irq_affinity script, or /proc/irq/N/smp_affinity_list").
 			With("remote interrupts", remote).With("all interrupts", sum)
 	}
@@ -119,6 +141,14 @@ func eval(r *row, e *collectors.Env[row]) collectors.Verdict {
 			Remedyf("spread the vectors over the node's processors (irqbalance, set_irq_affinity)").With("busiest processor", strconv.Itoa(r.CPUs[busiest]))
 	}
 	return collectors.Verdictf(collectors.OK, "%.0f %% of %d interrupts in %s were taken on the NIC's node", 100-share(remote), sum, span)
+}
+
+// awayText says which vectors go elsewhere.
+func (r *row) awayText() string {
+	if len(r.away) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %d vectors are sent there, such as IRQ %d to CPU %s", len(r.away), len(r.Bound), r.away[0].Vector, r.away[0].CPUs)
 }
 
 // since adds up the rises of every processor's count over the window. A fall,

@@ -45,6 +45,9 @@ func TestCheck(t *testing.T) {
 		{"all local, whatever was before", map[int][4]int{40: {5000, 0, 900000, 0}, 41: {0, 5000, 0, 900000}}, nil, "expect: ok nic_irq eth0\nsays: 100 %"},
 		{"a fifth remote", map[int][4]int{40: {4000, 0, 901000, 0}, 41: {0, 4000, 0, 901000}}, nil, "expect: ok nic_irq *"},
 		{"more than a fifth remote", map[int][4]int{40: {4000, 0, 901100, 0}, 41: {0, 4000, 0, 901100}}, nil, "expect: warn nic_irq 0000:16:00.0\nsays: 22 %"},
+		{"bound to the other node", map[int][4]int{40: {0, 0, 909000, 0}, 41: {0, 4000, 0, 900000}}, func(h *hosttest.Host) {
+			h.Set("proc/irq/40/effective_affinity_list", "2").Set("proc/irq/41/effective_affinity_list", "1")
+		}, "expect: warn nic_irq eth0\nsays: 69 %\nsays: 1 of 2 vectors are sent there, such as IRQ 40 to CPU 2"},
 		{"one processor", map[int][4]int{40: {5000, 0, 900000, 0}, 41: {1000, 0, 0, 900000}}, nil, "expect: info nic_irq *\nsays: CPU 0"},
 		{"no traffic", old, nil, "expect: unknown nic_irq *\nsays: too little"},
 		{"counts that fell", map[int][4]int{40: {500, 0, 0, 0}, 41: {0, 500, 0, 0}}, nil, "expect: ok nic_irq *"},

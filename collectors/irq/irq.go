@@ -8,9 +8,10 @@ package irq
 import (
 	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +31,16 @@ type NIC struct {
 	// PerCPU counts by the place of a processor in CPUs.
 	PerCPU []uint64
 	CPUs   []int // shared by all NICs of a reading
+	// Bound lists each vector's processors, as the interrupt controller has
+	// them in force; shared between readings. It lacks vectors of which that
+	// is not told.
+	Bound []Binding
+}
+
+// A Binding is the processors that one vector is sent to.
+type Binding struct {
+	Vector int
+	CPUs   string // a list; usually one processor
 }
 
 // New makes the collector.
@@ -44,12 +55,21 @@ func New() collectors.Collector {
 	})
 }
 
+// bindEvery is how often the vectors' processors are read again: a file each,
+// and thousands of them.
+const bindEvery = time.Minute
+
 // reader keeps which vector is whose; it is found anew with each inventory.
 type reader struct {
-	h     *probes.Host
-	seen  uint64         // the inventory's generation
-	owner map[int]string // a vector's NIC
-	order []string
+	h       *probes.Host
+	seen    uint64 // the inventory's generation
+	known   bool
+	owner   []int32 // by vector: 1 + the place in order of its NIC
+	order   []string
+	vectors [][]int // by place in order
+	bound   [][]Binding
+	boundAt time.Duration
+	buf     []byte
 }
 
 func open(_ context.Context, h *probes.Host, _ string) (collectors.Reader[Reading], error) {
@@ -63,20 +83,35 @@ func (r *reader) Close() {}
 
 // Read reads /proc/interrupts once for all NICs: the kernel walks every vector
 // of every processor for it.
-func (r *reader) Read(time.Duration) (*Reading, error) {
-	if inv := r.h.Inventory(); r.owner == nil || inv.Generation != r.seen {
-		r.findVectors(inv)
+func (r *reader) Read(at time.Duration) (*Reading, error) {
+	inv := r.h.Inventory()
+	if anew := !r.known || inv.Generation != r.seen; anew || at-r.boundAt >= bindEvery || r.h.Recorded() {
+		if anew {
+			r.findVectors(inv)
+		}
+		r.findBindings()
+		r.boundAt = at
 	}
-	b, err := r.h.ReadFile("proc/interrupts")
+	var err error
+	if r.buf, err = r.h.AppendFile(r.buf[:0], "proc/interrupts"); err != nil {
+		return nil, err
+	}
+	reading, err := r.parse(r.buf)
 	if err != nil {
 		return nil, err
 	}
-	return r.parse(b)
+	for i := range reading.NICs {
+		reading.NICs[i].Bound = r.bound[i]
+	}
+	return reading, nil
 }
+
+// maxVector bounds the numbers of vectors: the kernel's are below 2^20.
+const maxVector = 1 << 20
 
 // findVectors lists the message-signalled interrupts of all NICs.
 func (r *reader) findVectors(inv *probes.Inventory) {
-	r.seen, r.owner, r.order = inv.Generation, map[int]string{}, nil
+	r.seen, r.known, r.owner, r.order, r.vectors = inv.Generation, true, nil, nil, nil
 	for _, f := range inv.Functions {
 		if len(f.Netdevs)+len(f.RDMA) == 0 {
 			continue
@@ -85,64 +120,37 @@ func (r *reader) findVectors(inv *probes.Inventory) {
 		if err != nil {
 			continue
 		}
-		r.order = append(r.order, f.Address)
+		var vectors []int
 		for _, name := range names {
-			if n, err := strconv.Atoi(name); err == nil {
-				r.owner[n] = f.Address
+			if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < maxVector {
+				vectors = append(vectors, n)
 			}
 		}
+		slices.Sort(vectors)
+		r.own(f.Address, vectors)
 	}
 }
 
-var errNoHeader = errors.New("/proc/interrupts does not begin with a line of processors")
-
-// parse adds up the lines of NICs' vectors. Only online processors have a
-// column, so their numbers are read from the head.
-func (r *reader) parse(b []byte) (*Reading, error) {
-	head, rest, _ := bytes.Cut(b, []byte("\n"))
-	var cpus []int
-	for field := range bytes.FieldsSeq(head) {
-		n, err := strconv.Atoi(string(bytes.TrimPrefix(field, []byte("CPU"))))
-		if err != nil {
-			return nil, errNoHeader
+// own notes a NIC's vectors.
+func (r *reader) own(address string, vectors []int) {
+	r.order, r.vectors = append(r.order, address), append(r.vectors, vectors)
+	for _, v := range vectors {
+		if v >= len(r.owner) {
+			r.owner = append(r.owner, make([]int32, v+1-len(r.owner))...)
 		}
-		cpus = append(cpus, n)
+		r.owner[v] = int32(len(r.order))
 	}
-	if len(cpus) == 0 {
-		return nil, errNoHeader
-	}
-	reading := &Reading{NICs: make([]NIC, len(r.order))}
-	place := make(map[string]*NIC, len(r.order))
-	for i, address := range r.order {
-		reading.NICs[i] = NIC{Address: address, PerCPU: make([]uint64, len(cpus)), CPUs: cpus}
-		place[address] = &reading.NICs[i]
-	}
-	for line := range bytes.Lines(rest) {
-		number, counts, ok := bytes.Cut(line, []byte(":"))
-		vector, err := strconv.Atoi(string(bytes.TrimSpace(number)))
-		if !ok || err != nil {
-			continue // LOC, NMI and the like
-		}
-		if nic := place[r.owner[vector]]; nic != nil {
-			nic.add(counts)
-		}
-	}
-	return reading, nil
 }
 
-// add adds one vector's line; what follows the counts is its name.
-func (n *NIC) add(line []byte) {
-	n.Vectors++
-	i := 0
-	for field := range bytes.FieldsSeq(line) {
-		if i == len(n.PerCPU) {
-			return
+// findBindings reads where each vector goes.
+func (r *reader) findBindings() {
+	r.bound = make([][]Binding, len(r.order))
+	for i, vectors := range r.vectors {
+		for _, v := range vectors {
+			b, err := r.h.ReadFile(fmt.Sprintf("proc/irq/%d/effective_affinity_list", v))
+			if list := probes.Printable(string(bytes.TrimSpace(b))); err == nil && list != "" {
+				r.bound[i] = append(r.bound[i], Binding{v, list})
+			}
 		}
-		count, err := strconv.ParseUint(string(field), 10, 64)
-		if err != nil {
-			return
-		}
-		n.PerCPU[i] += count
-		i++
 	}
 }
