@@ -128,6 +128,13 @@ type Report struct {
 	Time     string    `json:"time,omitempty"`
 	Status   Status    `json:"status"`
 	Findings []Finding `json:"findings"`
+	// Troubles lists the sources that could not be read.
+	Troubles []string `json:"troubles,omitempty"`
+}
+
+// Report makes a report of a state.
+func (e *Engine) Report(host string, s *State) *Report {
+	return &Report{Host: host, Time: e.Stamp(s), Status: Worst(s.Findings), Findings: s.Findings, Troubles: s.Troubles()}
 }
 
 // mute hides a finding if the operator said so and the date has not passed.

@@ -16,6 +16,16 @@ func (p problem) String() string {
 	return strings.TrimSpace(p.collector+" "+p.unit) + ": " + p.text
 }
 
+// Troubles says which sources could not be read, a line for each collector and
+// reason.
+func (s *State) Troubles() []string {
+	var list []problem
+	for _, c := range s.stats {
+		list = append(list, c.problems...)
+	}
+	return summarise(list)
+}
+
 // logProblems logs what came and went since the last judgement.
 func (e *Engine) logProblems(all []stats) {
 	if e.options.Log == nil {

@@ -53,20 +53,19 @@ func (e *Engine) awaitInventory(ctx context.Context) (ok bool) {
 	}
 	patience := time.NewTimer(inventoryPatience)
 	defer patience.Stop()
-	const hangs = "the inventory is not there yet: a driver does not answer, and nothing can be judged"
-	complained := false
+	complained := ""
 	for h.Taken() == nil {
 		select {
 		case <-patience.C:
-			complained = true
-			e.log(hangs, false)
+			complained = "the inventory is not there yet, and nothing can be judged: the kernel does not answer about /" + h.Looking()
+			e.log(complained, false)
 		case <-ctx.Done():
 			return false
 		case <-e.changed:
 		}
 	}
-	if complained {
-		e.log(hangs, true)
+	if complained != "" {
+		e.log(complained, true)
 	}
 	return true
 }

@@ -103,8 +103,7 @@ func (a *app) report(f *checkFlags) (*collectors.Report, error) {
 	if err := observe(e, h, a.enabled(c), f.window); err != nil {
 		return nil, err
 	}
-	s := e.State()
-	return &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Status: collectors.Worst(s.Findings), Findings: s.Findings}, nil
+	return e.Report(hostName(h), e.State()), nil
 }
 
 // startPatience is how long the first readings may take before a command gives
@@ -132,13 +131,21 @@ func observe(e *collectors.Engine, h *probes.Host, list []collectors.Collector, 
 	case <-ctx.Done():
 		return exitError{exitUnknown, errors.New("interrupted before the first readings")}
 	case <-time.After(startPatience):
-		return exitError{exitUnknown, fmt.Errorf("no readings after %s: a driver does not answer while the inventory is taken (sys/class/net, sys/class/infiniband, sys/bus/pci)", startPatience)}
+		return exitError{exitUnknown, fmt.Errorf("no readings after %s: %s", startPatience, hanging(h))}
 	}
 	select {
 	case <-ctx.Done():
 	case <-time.After(window):
 	}
 	return nil
+}
+
+// hanging says what holds up the first readings.
+func hanging(h *probes.Host) string {
+	if at := h.Looking(); at != "" {
+		return "the kernel does not answer about /" + at + " (its driver hangs; look for hung tasks in dmesg)"
+	}
+	return "the machine answers too slowly"
 }
 
 // maxReport bounds what is taken from a daemon.

@@ -45,7 +45,31 @@ func TestNVML(t *testing.T) {
 	if code, out, stderr := fabricd("read", "gpu", "--no-collector.gpu", "--gpu.nvml-path", program); code != exitOK || strings.Contains(out, "fabricd_gpu_") {
 		t.Errorf("%d, %s, %s", code, out, stderr)
 	}
+	recorded := file(t, "host.txtar", halfWidth)
+	if code, _, stderr := fabricd("check", "--host", recorded, "--gpu.nvml-path", "/nonexistent/nvml"); code != exitUsage || !strings.Contains(stderr, "--host") {
+		t.Errorf("%d, %s", code, stderr)
+	}
 	if code, _, stderr := fabricd("read", "gpu", "--gpu.nvml-path", "/nonexistent/nvml"); code != exitUsage || !strings.Contains(stderr, "--gpu.nvml-path") {
 		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+// A program that only fails is shown, and not taken for GPUs that are well.
+func TestFailingNVML(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "nvml")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no memory left >&2\nexit 70\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := fabricd("read", "gpu", "--gpu.nvml-path", program)
+	if code != exitUnknown || !strings.Contains(stderr, "no memory left") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("read: %d, %s", code, stderr)
+	}
+	_, out, _ := fabricd("check", "--window", "200ms", "--gpu.nvml-path", program)
+	if !strings.Contains(out, "not read gpu: ") || !strings.Contains(out, "no memory left") {
+		t.Errorf("check: %s", out)
+	}
+	_, out, _ = fabricd("check", "--window", "200ms", "--format", "json", "--gpu.nvml-path", program)
+	if !strings.Contains(out, `"troubles":["gpu: `) {
+		t.Errorf("check: %s", out)
 	}
 }

@@ -88,6 +88,9 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 	}
 	var h *probes.Host
 	if recording != "" {
+		if a.host.nvml != "" {
+			return nil, nil, usage("--gpu.nvml-path: a recording has its own answers (gpu.json); leave the flag out with --host")
+		}
 		h, err = probes.OpenRecording(recording, o)
 	} else {
 		if o.GPUs, err = a.startGPUs(); err != nil {

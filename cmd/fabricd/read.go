@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -13,7 +15,7 @@ import (
 
 func (a *app) readCommand() {
 	var names []string
-	c := a.command("read", "Take one reading and print it as /metrics would.", func() error { return a.read(names) })
+	c := a.command("read", "Take one reading and print it as /metrics would. Exit status with collectors named: 3 if not all of what they read could be read.", func() error { return a.read(names) })
 	c.Arg("collector", "Collectors to read; all of them if none is named.").StringsVar(&names)
 }
 
@@ -49,6 +51,9 @@ func (a *app) read(names []string) error {
 		if _, err := expfmt.MetricFamilyToText(a.stdout, f); err != nil {
 			return err
 		}
+	}
+	if troubles := e.State().Troubles(); len(names) > 0 && len(troubles) > 0 {
+		return exitError{exitUnknown, errors.New("not read: " + strings.Join(troubles, "; "))}
 	}
 	return nil
 }

@@ -56,6 +56,12 @@ func writeReport(w io.Writer, r *collectors.Report, all, colour bool) error {
 		}
 	}
 	p.folds(folded.List())
+	if len(r.Troubles) > 0 {
+		p.printf("\n")
+	}
+	for _, line := range r.Troubles {
+		p.printf("%s %s\n", p.paint(collectors.Unknown, "not read"), line)
+	}
 	return p.err
 }
 

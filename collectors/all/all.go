@@ -12,11 +12,12 @@ import (
 	"github.com/fabricd/fabricd/collectors/lldp"
 	"github.com/fabricd/fabricd/collectors/numa"
 	"github.com/fabricd/fabricd/collectors/pcie"
+	"github.com/fabricd/fabricd/collectors/process"
 	"github.com/fabricd/fabricd/collectors/queue"
 	"github.com/fabricd/fabricd/collectors/rdma"
 )
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New(), lldp.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), process.New(), rdma.New(), queue.New(), lldp.New()}
 }

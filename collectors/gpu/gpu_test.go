@@ -49,7 +49,8 @@ func TestReplays(t *testing.T) {
 		change func(*hosttest.Host)
 		expect string
 	}{
-		{"no source", func(*hosttest.Host) {}, "never: ok|info|warn|fail|unknown pcie_replays *\nonly: yes"},
+		{"no source", func(*hosttest.Host) {}, "expect: unknown pcie_replays 0000:16:00.0\nsays: gpu.json\nonly: yes"},
+		{"driver of another kind", func(h *hosttest.Host) { h.Dev(address).Driver("vfio-pci") }, "expect: unknown pcie_replays *\nsays: bound to vfio-pci\nonly: yes"},
 		{"picture", film(time.Minute, 5, 0), unknown},
 		{"picture of many", film(time.Minute, 5, 90000), unknown},
 		{"none", film(time.Minute, 5, 0, 0), ok},

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
-	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/pci"
 )
 
-func replaysCheck() collectors.Check[gpu.Device] {
-	return collectors.Check[gpu.Device]{
+func replaysCheck() collectors.Check[row] {
+	return collectors.Check[row]{
 		Name:   "pcie_replays",
-		Help:   "Warns when a GPU had to repeat packets on its PCI Express link: from 3 in the window on, when they are more than the link's GT/s divided by 8 a minute.",
+		Help:   "Warns when a GPU, as its driver counts, had to repeat packets on its PCI Express link: from 3 in the window on, when they are more than the link's GT/s divided by 8 a minute.",
 		Silent: "a counter that fell was reset with the GPU or the driver.",
 		Over:   time.Minute,
 		Thresholds: []collectors.Threshold{
@@ -24,32 +23,32 @@ func replaysCheck() collectors.Check[gpu.Device] {
 	}
 }
 
-func evalReplays(d *gpu.Device, e *collectors.Env[gpu.Device]) collectors.Verdict {
-	if d.PCIe == nil || d.PCIe.Replays == nil {
-		return collectors.Verdictf(collectors.Unknown, "the driver tells no replay counter")
+func evalReplays(r *row, e *collectors.Env[row]) collectors.Verdict {
+	if r.PCIe == nil || r.PCIe.Replays == nil {
+		return r.unanswered("pcie_replays", "replay counter")
 	}
 	if len(e.Past) < 2 {
 		return collectors.Verdictf(collectors.Unknown, "one reading only: a rate needs a second")
 	}
 	n := repeated(e.Past)
 	speed := pci.Gen1
-	if d.PCIe.Generation != nil {
-		speed = max(speed, pci.SpeedOf(*d.PCIe.Generation))
+	if r.PCIe.Generation != nil {
+		speed = max(speed, pci.SpeedOf(*r.PCIe.Generation))
 	}
 	perMinute := float64(n) / e.Span().Minutes()
 	if float64(n) >= e.Threshold("least") && perMinute > e.Threshold("per_minute")*speed.GigaTransfers() {
 		return collectors.Verdictf(collectors.Warn, "%d packets repeated in %s at %s: the link makes errors", n, e.Span().Round(time.Second), speed).
-			Remedyf("reseat the GPU, its riser or cable; look for the other end's errors (pcie_aer)").With("NVML replay counter", *d.PCIe.Replays)
+			Remedyf("reseat the GPU, its riser or cable; look for the other end's errors (pcie_aer)").With("replay counter", *r.PCIe.Replays)
 	}
 	return collectors.Verdictf(collectors.OK, "%d packets repeated in %s", n, e.Span().Round(time.Second))
 }
 
 // repeated sums the rises of the counter over the window.
-func repeated(past []collectors.Sample[gpu.Device]) uint64 {
-	return collectors.Growth(past, func(d *gpu.Device) (uint64, bool) {
-		if d.PCIe == nil || d.PCIe.Replays == nil {
+func repeated(past []collectors.Sample[row]) uint64 {
+	return collectors.Growth(past, func(r *row) (uint64, bool) {
+		if r.PCIe == nil || r.PCIe.Replays == nil {
 			return 0, false
 		}
-		return *d.PCIe.Replays, true
+		return *r.PCIe.Replays, true
 	})
 }

@@ -128,7 +128,7 @@ func TestACSBetweenGPUs(t *testing.T) {
 		{"no NVLink", linked(), "expect: warn pcie_acs 0000:18:00.0\nsays: 0000:17:00.0 (ReqRedir)\nexpect: warn pcie_acs 0000:19:00.0\nonly: yes"},
 		{"NVLink", linked(true, true), "expect: info pcie_acs 0000:18:00.0\nsays: NVLink\nonly: yes"},
 		{"a bridge that is not plugged in", linked(false, false), "expect: warn pcie_acs 0000:18:00.0\nonly: yes"},
-		{"one of two", linked(true, false), "expect: info pcie_acs 0000:18:00.0\nonly: yes"},
+		{"one of two", linked(true, false), "expect: info pcie_acs 0000:18:00.0\nexpect: fail nvlink 1\nonly: yes"},
 		{"nobody tells", nil, "expect: info|unknown pcie_acs 0000:18:00.0\nonly: yes"},
 		{"open", func(h *host) { linked()(h); h.Dev("0000:17:00.0").Space(downwards) }, "expect: ok pcie_acs 0000:18:00.0\nonly: yes"},
 		{"not visible", func(h *host) { linked()(h); h.Dev("0000:17:00.0").Space(space{Type: 6, Visible: 64}) }, "expect: unknown pcie_acs 0000:18:00.0\nonly: yes"},

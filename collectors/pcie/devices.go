@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/pci"
 	"github.com/fabricd/fabricd/probes/topo"
 )
@@ -25,7 +25,7 @@ type device struct {
 }
 
 func devices(v *collectors.View, _ []collectors.Unit[Reading]) []device {
-	s := collectors.Reading[gpu.Snapshot](v, "gpu")
+	s := gpu.Snapshot(v)
 	var rows []device
 	for _, f := range v.Inventory.Functions {
 		kind := v.Topology.Kind(f)

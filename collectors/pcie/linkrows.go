@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/pci"
 	"github.com/fabricd/fabricd/probes/topo"
 )
@@ -21,7 +21,7 @@ type load struct {
 }
 
 func loadOf(v *collectors.View, devices []*probes.Function) load {
-	s := collectors.Reading[gpu.Snapshot](v, "gpu")
+	s := gpu.Snapshot(v)
 	l := load{known: true, most: -1}
 	for _, f := range devices {
 		if v.Topology.Kind(f) != pci.GPU {

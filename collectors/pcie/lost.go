@@ -4,8 +4,8 @@ package pcie
 
 import (
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/pci"
 )
 
@@ -21,7 +21,7 @@ type lostRow struct {
 
 func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
 	l := lookAt(v, list)
-	s := collectors.Reading[gpu.Snapshot](v, "gpu")
+	s := gpu.Snapshot(v)
 	gone := map[string]bool{} // addresses of lost devices and of bridges above them
 	var rows []lostRow
 	for _, f := range v.Inventory.Functions {
@@ -29,8 +29,11 @@ func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
 		if at := l.by[f.Address]; at != nil {
 			r.lost, r.read, r.asleep = at.Lost, at.Link.Width > 0, at.Asleep
 		}
-		if g := s.Find(f.Address); g != nil && g.Lost {
+		switch g := s.Find(f.Address); {
+		case g != nil && g.Lost:
 			r.lost = "NVML says that the GPU is lost"
+		case g != nil && g.ResetRequired:
+			r.lost = "NVML says that the GPU answers nothing before it is reset"
 		}
 		rows = append(rows, r)
 	}

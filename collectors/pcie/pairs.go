@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/fabricd/fabricd/probes/gpu"
 	"github.com/fabricd/fabricd/probes/topo"
 )
 
@@ -25,7 +25,7 @@ type pairRow struct {
 
 func pairRows(v *collectors.View, list []collectors.Unit[Reading]) []pairRow {
 	l, t := lookAt(v, list), v.Topology
-	s := collectors.Reading[gpu.Snapshot](v, "gpu")
+	s := gpu.Snapshot(v)
 	guest := v.Inventory.Facts.Guest
 	var rows []pairRow
 	for i, g := range t.GPUs {
@@ -42,10 +42,8 @@ func pairRows(v *collectors.View, list []collectors.Unit[Reading]) []pairRow {
 		for _, other := range t.GPUs[i+1:] {
 			if topo.Common(g, other) != nil {
 				r := pairRow{gpu: g, peer: other, guest: guest}
-				if d, o := s.Find(g.Address), s.Find(other.Address); d != nil && o != nil && len(d.NVLinks)+len(o.NVLinks) > 0 {
-					r.nvlink = probes.Some(d.HasNVLink() && o.HasNVLink())
-				} else if d != nil && o != nil {
-					r.nvlink = probes.Some(false)
+				if d, o := s.Find(g.Address), s.Find(other.Address); d != nil && o != nil {
+					r.nvlink = probes.Some(d.Joined(o))
 				}
 				rows = append(rows, l.pair(r, other))
 			}
@@ -98,7 +96,7 @@ func pairColumns() collectors.Columns[pairRow] {
 		Labels: labels,
 		Checks: []collectors.Check[pairRow]{{
 			Name:   "pcie_acs",
-			Help:   "Fails when a bridge between a GPU and a NIC that share a switch redirects peer-to-peer traffic to the root complex (ACS ReqRedir, CmpltRedir or UpstreamFwd); warns likewise for two GPUs below one switch without NVLink.",
+			Help:   "Fails when a bridge between a GPU and a NIC that share a switch redirects peer-to-peer traffic to the root complex (ACS ReqRedir, CmpltRedir or UpstreamFwd); warns likewise for two GPUs below one switch without NVLink or XGMI.",
 			Silent: "source validation alone is harmless; bridges off the path between the two do not count. A virtual machine does not see it: ask the host.",
 			Uses:   []string{"gpu"},
 			Eval:   func(r *pairRow, _ *collectors.Env[pairRow]) verdict { return evalACS(r) },
@@ -145,9 +143,9 @@ func (r *pairRow) gpuPair(both, remedy string) verdict {
 	text := fmt.Sprintf("traffic between %s is redirected to the root complex by %s", both, strings.Join(r.redirects, ", "))
 	switch {
 	case !r.nvlink.OK:
-		return collectors.Verdictf(collectors.Info, "%s; whether they have NVLink is not known", text)
+		return collectors.Verdictf(collectors.Info, "%s; whether they have NVLink or XGMI is not known", text)
 	case r.nvlink.V:
-		return collectors.Verdictf(collectors.Info, "%s; they have NVLink, which does not use this path", text)
+		return collectors.Verdictf(collectors.Info, "%s; they have NVLink or XGMI, which does not use this path", text)
 	}
-	return collectors.Verdictf(collectors.Warn, "%s; they have no NVLink", text).Remedyf("%s", remedy)
+	return collectors.Verdictf(collectors.Warn, "%s; they have no NVLink or XGMI", text).Remedyf("%s", remedy)
 }

@@ -249,7 +249,7 @@ func ncclGUID(s string) string {
 func (m *Machine) ncclComment(f *probes.Function) string {
 	text := m.labels[f]
 	if d := m.snapshot.Find(f.Address); d != nil {
-		text += " " + d.Name
+		text = strings.TrimSpace(text + " " + d.Name)
 	}
 	text = strings.Map(func(r rune) rune {
 		if plainRune(r) || r == ' ' {

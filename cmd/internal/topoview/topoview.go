@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
+	gpus "github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/collectors/pcie"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/gpu"
@@ -70,7 +71,7 @@ func New(s Source) *Machine {
 	m := &Machine{
 		host:      printable(s.Host),
 		inventory: s.View.Inventory, tree: s.View.Topology,
-		snapshot:  collectors.Reading[gpu.Snapshot](s.View, "gpu"),
+		snapshot:  gpus.Snapshot(s.View),
 		processor: parseProcessor(s.CPUInfo),
 		labels:    map[*probes.Function]string{},
 		readings:  map[string]*pcie.Reading{},

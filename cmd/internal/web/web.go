@@ -143,7 +143,7 @@ func Report(e *collectors.Engine, host string) *collectors.Report {
 	if state == nil {
 		return nil
 	}
-	return &collectors.Report{Host: host, Time: e.Stamp(state), Status: collectors.Worst(state.Findings), Findings: state.Findings}
+	return e.Report(host, state)
 }
 
 func (s *Site) findings(w http.ResponseWriter, _ *http.Request) {
