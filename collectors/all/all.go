@@ -14,9 +14,10 @@ import (
 	"github.com/fabricd/fabricd/collectors/pcie"
 	"github.com/fabricd/fabricd/collectors/queue"
 	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/collectors/roce"
 )
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New(), lldp.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), rdma.New(), queue.New(), lldp.New(), roce.New()}
 }
