@@ -5,10 +5,8 @@ package roce
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -131,13 +129,9 @@ func (r *reader) introduce() error {
 	if r.vendor = find(r.driver); r.vendor != nil && r.vendor.relabels {
 		r.counters.every = costlyEvery
 	}
-	if r.h.Recorded() {
-		return nil
-	}
-	index, _ := r.h.ReadFile(path.Join(r.dir, "ifindex"))
 	a, badAddress := pci.ParseAddress(d.Bus)
-	if text := strings.TrimSpace(string(index)); text != strconv.Itoa(r.port.Index()) || err == nil && badAddress == nil && a.String() != r.address {
-		return fmt.Errorf("%w: the interface of this name is another one than that in /sys; run fabricd in the host's network namespace", fs.ErrPermission)
+	if !r.h.Recorded() && err == nil && badAddress == nil && a.String() != r.address {
+		return ethtool.ErrElsewhere
 	}
 	return nil
 }
@@ -233,7 +227,9 @@ func (r *reader) ask(now *Reading, at time.Duration, fresh bool) error {
 	var errs []error
 	set := *now.Settings
 	if r.dcb.due(at, fresh) {
-		set.DCB, set.DCBErr = dcb.Get(r.h, r.raw)
+		if set.DCB, set.DCBErr = nil, r.portErr; r.portErr == nil {
+			set.DCB, set.DCBErr = dcb.Get(r.h, r.raw)
+		}
 		errs = append(errs, worth(set.DCBErr))
 	}
 	if r.settings.due(at, fresh) {

@@ -11,6 +11,10 @@ package ethtool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/fabricd/fabricd/probes"
@@ -81,8 +85,16 @@ func Open(h *probes.Host, netdev string, relabels bool) (*Port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ethtool: %w", err)
 	}
+	shown, err := h.ReadFile(path.Join("sys/class/net", netdev, "ifindex"))
+	if err == nil && strings.TrimSpace(string(shown)) != strconv.Itoa(int(l.index)) {
+		l.close()
+		return nil, ErrElsewhere
+	}
 	return &Port{source: l}, nil
 }
+
+// ErrElsewhere says that sysfs is of another network namespace than we are.
+var ErrElsewhere = fmt.Errorf("%w: the interface of this name is another one than that in /sys; run fabricd in the host's network namespace", fs.ErrPermission)
 
 // Driver asks who the driver is.
 func (p *Port) Driver() (Driver, error) {
@@ -120,14 +132,6 @@ func (p *Port) Flags() ([]Flag, error) {
 func (p *Port) FEC() (FEC, error) {
 	v, err := p.fec()
 	return v, wrap("--show-fec -I", err)
-}
-
-// Index is the number by which the kernel knows the interface; 0 in a recording.
-func (p *Port) Index() int {
-	if l, ok := p.source.(*live); ok {
-		return int(l.index)
-	}
-	return 0
 }
 
 // Close gives back what Open took.
