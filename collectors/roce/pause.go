@@ -3,6 +3,7 @@
 package roce
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -39,6 +40,9 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 		return evalStorm(l, e)
 	}
 	if !l.hasPause() {
+		if l.DCB != nil && l.DCB.PFC != nil && l.DCB.PFC.On(l.priority) {
+			return collectors.Verdictf(collectors.Unknown, "PFC is on, but pause of this priority is not counted: %s", cmp.Or(l.unasked(), "driver "+l.Driver+" names no counter of it"))
+		}
 		return verdict{}
 	}
 	if len(e.Past) < 2 {

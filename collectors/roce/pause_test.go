@@ -32,7 +32,11 @@ func TestPause(t *testing.T) {
 		{"cxgb4", one("cxgb4", stats{"rx_ppp3_frames         ": 5}, stats{"rx_ppp3_frames         ": 70}), "expect: unknown roce_pause eth0\nsays: rx_ppp3_frames" + quiet},
 		{"mlx4 counts whose transmitter waited", one("mlx4_en", stats{"rx_pause_prio_3": 14812, "tx_pause_duration_prio_3": 5, "tx_pause_transition_prio_3": 7}, stats{"rx_pause_prio_3": 70, "tx_pause_duration_prio_3": 3_000_000}), "expect: warn roce_pause eth0\nsays: 30 %\nsays: the peer held"},
 		{"a counter that starts again", one("mlx5_core", mlx5.and(stats{"rx_prio3_pause_duration": 60_000_000}), stats{"rx_prio3_pause_duration": -9_900_000}), "expect: ok roce_pause eth0" + quiet},
-		{"PFC off: mlx5 names no pause", one("mlx5_core", busy().zero(), busy()), "never: ok|info|warn|fail|unknown roce_pause 0" + quiet},
+		{"PFC off: mlx5 names no pause", func(tb testing.TB) *rig {
+			return newRig(tb, "mlx5_core", 1).dcb("eth0", off).grow("eth0", busy(), busy())
+		}, "never: ok|info|warn|fail|unknown roce_pause *"},
+		{"PFC on and not counted", one("mlx5_core", busy(), busy()), "expect: unknown roce_pause 3\nsays: names no counter" + quiet},
+		{"PFC on and no statistics", func(tb testing.TB) *rig { return newRig(tb, "mlx5_core", 1).lossless("3") }, "expect: unknown roce_pause 3\nsays: no statistics" + quiet},
 		{"a picture", func(tb testing.TB) *rig {
 			r := newRig(tb, "mlx5_core", 1).lossless("3").grow("eth0", mlx5, nil)
 			r.First()

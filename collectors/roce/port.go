@@ -4,6 +4,7 @@ package roce
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -121,7 +122,7 @@ func risen(past []sample, k kind, d direction) []grown {
 		if s.kind != k || s.dir != d {
 			continue
 		}
-		by := collectors.Growth(past, func(p *port) (uint64, bool) { return p.Counters.named(s) })
+		by := collectors.Growth(past, func(p *port) (uint64, bool) { return p.Counters.like(plan, i) })
 		if by > 0 {
 			list = append(list, grown{s.name, by})
 		}
@@ -129,17 +130,18 @@ func risen(past []sample, k kind, d direction) []grown {
 	return list
 }
 
-// named gives the value of the counter that a slot of another plan is about.
-func (c *Counters) named(s *slot) (uint64, bool) {
-	if c == nil {
+// like gives the value of the counter that is slot i of a plan, which may be
+// another one than this reading's.
+func (c *Counters) like(p *plan, i int) (uint64, bool) {
+	switch {
+	case c == nil:
 		return 0, false
-	}
-	for i := range c.plan.slots {
-		if t := &c.plan.slots[i]; t.name == s.name {
-			return c.values[i], c.values[i] != allOnes
+	case c.plan != p:
+		if i = slices.IndexFunc(c.plan.slots, func(s slot) bool { return s.name == p.slots[i].name }); i < 0 {
+			return 0, false
 		}
 	}
-	return 0, false
+	return c.values[i], c.values[i] != allOnes
 }
 
 // names joins counters and what they rose by.
