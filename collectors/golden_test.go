@@ -35,6 +35,7 @@ var golden = []struct {
 		"fabricd_pcie_link_width", "fabricd_collector_", "fabricd_check_unknown",
 	}},
 	{"mi-8gpu-4nic", []string{"fabricd_gpu_nic_distance", "fabricd_device_info", "fabricd_numa_", "fabricd_check_"}},
+	{"many-nic-drivers", []string{"fabricd_roce_", "fabricd_nic_", "fabricd_check_"}},
 	{"gpu-memory-nodes", nil},
 	{"cases/025a-correctable-burst-on-both-ends", nil},
 }

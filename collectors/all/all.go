@@ -15,9 +15,10 @@ import (
 	"github.com/fabricd/fabricd/collectors/process"
 	"github.com/fabricd/fabricd/collectors/queue"
 	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/collectors/roce"
 )
 
 // List makes all collectors, in the order of the manuals.
 func List() []collectors.Collector {
-	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), process.New(), rdma.New(), queue.New(), lldp.New()}
+	return []collectors.Collector{pcie.New(), numa.New(), gpu.New(), gdr.New(), irq.New(), process.New(), rdma.New(), roce.New(), queue.New(), lldp.New()}
 }

@@ -14,10 +14,12 @@ import (
 // A portRow is one port of an RDMA device.
 type portRow struct {
 	*Port
-	device  *probes.RDMADevice
-	f       *probes.Function
-	role    topo.Role
-	sisters string
+	device   *probes.RDMADevice
+	f        *probes.Function
+	role     topo.Role
+	sisters  string
+	virtual  bool           // of a virtual function or a subfunction: others decide what it does
+	ethernet *probes.Netdev // its own interface; nil if it has none
 }
 
 func portRows(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
@@ -27,16 +29,60 @@ func portRows(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
 		if d == nil {
 			continue
 		}
-		f := d.Function
 		for i := range u.Reading.Ports {
-			rows = append(rows, portRow{&u.Reading.Ports[i], d, f, v.Topology.Role(f), v.Topology.Sisters(f)})
+			p := &u.Reading.Ports[i]
+			r := portRow{Port: p, device: d, f: d.Function, role: v.Topology.Role(d.Function), sisters: v.Topology.Sisters(d.Function), virtual: d.Function.Virtual() || !d.Port}
+			for _, n := range d.Function.Netdevs {
+				if n.Name == p.Netdev.Name && p.Protocol != InfiniBand {
+					r.ethernet = n
+				}
+			}
+			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
 func portColumns() collectors.Columns[portRow] {
-	return collectors.Columns[portRow]{Labels: portLabels(), Metrics: portMetrics()}
+	return collectors.Columns[portRow]{Labels: portLabels(), Metrics: portMetrics(), Checks: []portCheck{
+		stateCheck(), rateCheck(), layerCheck(), errorsCheck(), lossCheck(), receiverCheck(), gidCheck(),
+	}}
+}
+
+type (
+	portCheck = collectors.Check[portRow]
+	portEnv   = collectors.Env[portRow]
+	portPast  = []collectors.Sample[portRow]
+	verdict   = collectors.Verdict
+)
+
+// portSubject names a port in findings: with its interface, if that is wanted.
+func portSubject(netdev bool) []collectors.Label[portRow] {
+	labels := portLabels()[1:]
+	if netdev {
+		labels = append(labels, collectors.Label[portRow]{Name: "netdev", Get: func(r *portRow) string { return r.Netdev.Name }})
+	}
+	return labels
+}
+
+// sistersOf lists the ports that are compared with r, itself among them: of the
+// same model and role, and no virtual functions.
+func sistersOf(r *portRow, e *portEnv) []*portRow {
+	var list []*portRow
+	for i := range e.Rows {
+		if o := &e.Rows[i]; o.sisters == r.sisters && o.virtual == r.virtual {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// rise sums the rises of a counter of the port since it came.
+func (r *portRow) rise(past portPast, get func(*Port) Count) uint64 {
+	return collectors.Growth(past, func(o *portRow) (uint64, bool) {
+		c := get(o.Port)
+		return c.V, c.OK && o.Epoch == r.Epoch
+	})
 }
 
 func portLabels() []collectors.Label[portRow] {
@@ -104,7 +150,7 @@ func trafficMetrics() []portMetric {
 		{Name: "rdma_transmit_wait_ticks_total", Kind: collectors.Counter, Source: "sysfs counters/port_xmit_wait",
 			Help: "Ticks in which the port had something to send and no credit or permission to. The length of a tick is the device's: compare it only with itself.",
 			Get: func(r *portRow) (float64, bool) {
-				c := r.PMA.Find("port_xmit_wait")
+				c := r.PMA.Find(waitCounter)
 				return float64(c.V), c.OK
 			}},
 		{Name: "rdma_hw_counters_lifespan_seconds", Source: "sysfs hw_counters/lifespan",

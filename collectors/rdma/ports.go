@@ -70,10 +70,13 @@ func (r *reader) readSettings(inv *probes.Inventory) {
 
 func (p *port) readGIDs() {
 	gids, unread, err := p.Port.GIDs()
-	sum := GIDs{Read: err == nil && (len(gids) > 0 || unread > 0), Used: len(gids), Unread: unread}
+	sum := GIDs{Read: err == nil && p.HasGIDs(), Used: len(gids), Unread: unread}
 	for _, g := range gids {
-		if g.Type == rdma.RoCEv2 {
+		switch {
+		case g.Type == rdma.RoCEv2:
 			sum.V2++
+		case g.Type == rdma.UnknownType && g.Reach() > rdma.LinkLocal:
+			sum.Untyped++
 		}
 		if sum.Netdev == "" {
 			sum.Netdev = g.Netdev

@@ -38,6 +38,9 @@ func New() collectors.Collector {
 		},
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(portRows, portColumns()),
+			collectors.Derive(flapRows, flapColumns()),
+			collectors.Derive(mtuRows, mtuColumns()),
+			collectors.Derive(deviceRows, deviceColumns()),
 			collectors.Derive(counterRows, counterColumns()),
 		},
 	})

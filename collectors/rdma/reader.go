@@ -89,6 +89,9 @@ func (r *reader) newPort(p *rdma.Port, epoch uint64) port {
 		}
 	}
 	n.now = Port{Device: r.now.Device, Address: r.now.Address, Number: p.Number, Epoch: epoch}
+	if p.Unread != nil {
+		n.now.Unread = "its counters cannot be listed: " + probes.Reason(p.Unread)
+	}
 	return n
 }
 

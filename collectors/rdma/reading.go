@@ -64,6 +64,7 @@ type Port struct {
 	Netdev   Netdev // its interface; Name is "" if it has none
 	Normal   [families]Count
 	PMA, HW  Counts // raw, by the names of their files
+	Unread   string // why a directory of counters that is there cannot be listed
 	Lifespan time.Duration
 	// Refresh is the shortest time seen between two changes of hw_counters: the
 	// values are at least that old at times. Zero is not known yet.
@@ -83,10 +84,12 @@ type GIDs struct {
 	Read   bool // the table, or what can be read of it
 	Used   int  // entries that are not empty
 	Unread int  // entries that could not be read
-	V2     int  // RoCE v2 among them
-	Best   rdma.GID
-	HasV2  bool // Best is a RoCE v2 entry that routes
-	Netdev string
+	// Untyped are entries whose type could not be read, and that would route.
+	Untyped int
+	V2      int // RoCE v2 among them
+	Best    rdma.GID
+	HasV2   bool // Best is a RoCE v2 entry that routes
+	Netdev  string
 }
 
 // A Netdev is the interface of a port.

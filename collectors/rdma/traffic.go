@@ -7,10 +7,13 @@ import "time"
 // wordBytes is the size of what port_xmit_data and port_rcv_data count.
 const wordBytes = 4
 
+// waitCounter counts ticks of waiting for credits or for the end of a pause.
+const waitCounter = "port_xmit_wait"
+
 // isTraffic says which PMA counters are read once a second.
 func isTraffic(name string) bool {
 	switch name {
-	case "port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets", "port_xmit_wait", "link_downed":
+	case "port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets", waitCounter, "link_downed":
 		return true
 	}
 	return false

@@ -116,7 +116,7 @@ func Get(h *probes.Host, netdev string) (*Config, error) {
 		c, err = ask(netdev)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("dcbnl %s: %w", netdev, err)
+		return nil, fmt.Errorf("dcbnl: %w", err)
 	}
 	return c, nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // A Parameter is one number that a driver shows, in base units: seconds,
-// bytes, bits per second, ratios.
+// bytes, bytes per second, ratios.
 type Parameter struct {
 	Name  string // as this program calls it, whatever the driver does
 	Paper string // as the paper on DCQCN calls it; "" if it does not
@@ -61,7 +61,7 @@ type known struct {
 
 const (
 	micro   = 1e-6
-	mega    = 1e6
+	mega    = 1e6 / 8 // megabits, of a rate
 	percent = 0.01
 	alpha   = 1.0 / 1024 // fixed point, 10 bits
 )
@@ -72,20 +72,20 @@ var upstream = []known{
 	{"np_cnp_prio", "cnp_priority", "", 1},
 	{"np_cnp_prio_mode", "cnp_priority_copied", "", 1},
 	{"np_min_time_between_cnps", "cnp_interval_seconds", "N", micro},
-	{"rp_ai_rate", "increase_bits_per_second", "R_AI", mega},
+	{"rp_ai_rate", "increase_bytes_per_second", "R_AI", mega},
 	{"rp_byte_reset", "increase_bytes", "B", 1},
 	{"rp_clamp_tgt_rate", "clamp_target_rate", "", 1},
 	{"rp_clamp_tgt_rate_ati", "clamp_target_rate_after_time", "", 1},
 	{"rp_dce_tcp_g", "alpha_gain_ratio", "g", alpha},
 	{"rp_dce_tcp_rtt", "alpha_interval_seconds", "K", micro},
 	{"rp_gd", "decrease_exponent", "log2(Gd)", 1},
-	{"rp_hai_rate", "hyper_increase_bits_per_second", "R_HAI", mega},
+	{"rp_hai_rate", "hyper_increase_bytes_per_second", "R_HAI", mega},
 	{"rp_initial_alpha_value", "initial_alpha_ratio", "alpha", alpha},
-	{"rp_max_rate", "max_rate_bits_per_second", "", mega},
+	{"rp_max_rate", "max_rate_bytes_per_second", "", mega},
 	{"rp_min_dec_fac", "max_decrease_ratio", "", percent},
-	{"rp_min_rate", "min_rate_bits_per_second", "R_min", mega},
+	{"rp_min_rate", "min_rate_bytes_per_second", "R_min", mega},
 	{"rp_rate_reduce_monitor_period", "decrease_interval_seconds", "", micro},
-	{"rp_rate_to_set_on_first_cnp", "first_cnp_rate_bits_per_second", "", mega},
+	{"rp_rate_to_set_on_first_cnp", "first_cnp_rate_bytes_per_second", "", mega},
 	{"rp_threshold", "fast_recovery_stages", "F", 1},
 	{"rp_time_reset", "increase_interval_seconds", "T", micro},
 	{"rtt_resp_dscp", "rtt_response_dscp", "", 1},
@@ -97,20 +97,20 @@ var ofed = []known{
 	{"roce_np/cnp_dscp", "cnp_dscp", "", 1},
 	{"roce_np/cnp_802p_prio", "cnp_priority", "", 1},
 	{"roce_np/min_time_between_cnps", "cnp_interval_seconds", "N", micro},
-	{"roce_rp/rpg_ai_rate", "increase_bits_per_second", "R_AI", mega},
+	{"roce_rp/rpg_ai_rate", "increase_bytes_per_second", "R_AI", mega},
 	{"roce_rp/rpg_byte_reset", "increase_bytes", "B", 1},
 	{"roce_rp/clamp_tgt_rate", "clamp_target_rate", "", 1},
 	{"roce_rp/clamp_tgt_rate_after_time_inc", "clamp_target_rate_after_time", "", 1},
 	{"roce_rp/dce_tcp_g", "alpha_gain_ratio", "g", alpha},
 	{"roce_rp/dce_tcp_rtt", "alpha_interval_seconds", "K", micro},
 	{"roce_rp/rpg_gd", "decrease_exponent", "log2(Gd)", 1},
-	{"roce_rp/rpg_hai_rate", "hyper_increase_bits_per_second", "R_HAI", mega},
+	{"roce_rp/rpg_hai_rate", "hyper_increase_bytes_per_second", "R_HAI", mega},
 	{"roce_rp/initial_alpha_value", "initial_alpha_ratio", "alpha", alpha},
-	{"roce_rp/rpg_max_rate", "max_rate_bits_per_second", "", mega},
+	{"roce_rp/rpg_max_rate", "max_rate_bytes_per_second", "", mega},
 	{"roce_rp/rpg_min_dec_fac", "max_decrease_ratio", "", percent},
-	{"roce_rp/rpg_min_rate", "min_rate_bits_per_second", "R_min", mega},
+	{"roce_rp/rpg_min_rate", "min_rate_bytes_per_second", "R_min", mega},
 	{"roce_rp/rate_reduce_monitor_period", "decrease_interval_seconds", "", micro},
-	{"roce_rp/rate_to_set_on_first_cnp", "first_cnp_rate_bits_per_second", "", mega},
+	{"roce_rp/rate_to_set_on_first_cnp", "first_cnp_rate_bytes_per_second", "", mega},
 	{"roce_rp/rpg_threshold", "fast_recovery_stages", "F", 1},
 	{"roce_rp/rpg_time_reset", "increase_interval_seconds", "T", micro},
 }
@@ -135,7 +135,7 @@ var broadcom = []known{
 // intel are the module parameters of Intel's own irdma; the kernel's has none.
 var intel = []known{
 	{"dcqcn_min_dec_factor", "max_decrease_ratio", "", percent},
-	{"dcqcn_min_rate_MBps", "min_rate_bits_per_second", "R_min", mega}, // megabits, says its description
+	{"dcqcn_min_rate_MBps", "min_rate_bytes_per_second", "R_min", mega}, // megabits, says its description
 	{"dcqcn_F", "fast_recovery_stages", "F", 1},
 	{"dcqcn_T", "increase_interval_seconds", "T", micro},
 	{"dcqcn_B", "increase_bytes", "B", 1},

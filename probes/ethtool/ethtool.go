@@ -11,6 +11,10 @@ package ethtool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/fabricd/fabricd/probes"
@@ -64,8 +68,7 @@ type source interface {
 // the driver does not answer is an error that is errors.ErrUnsupported.
 type Port struct {
 	source
-	name string
-	s    Statistics
+	s Statistics
 }
 
 // maxStatistics bounds what one interface may count: a driver of 256 queues
@@ -76,25 +79,33 @@ const maxStatistics = 1 << 15
 // positions anew while it runs, so that names have to be read each time.
 func Open(h *probes.Host, netdev string, relabels bool) (*Port, error) {
 	if h.Recorded() {
-		return &Port{source: openRecorded(h, netdev), name: netdev}, nil
+		return &Port{source: openRecorded(h, netdev)}, nil
 	}
 	l, err := openLive(netdev, relabels)
 	if err != nil {
-		return nil, fmt.Errorf("ethtool %s: %w", netdev, err)
+		return nil, fmt.Errorf("ethtool: %w", err)
 	}
-	return &Port{source: l, name: netdev}, nil
+	shown, err := h.ReadFile(path.Join("sys/class/net", netdev, "ifindex"))
+	if err == nil && strings.TrimSpace(string(shown)) != strconv.Itoa(int(l.index)) {
+		l.close()
+		return nil, ErrElsewhere
+	}
+	return &Port{source: l}, nil
 }
+
+// ErrElsewhere says that sysfs is of another network namespace than we are.
+var ErrElsewhere = fmt.Errorf("%w: the interface of this name is another one than that in /sys; run fabricd in the host's network namespace", fs.ErrPermission)
 
 // Driver asks who the driver is.
 func (p *Port) Driver() (Driver, error) {
 	d, err := p.driver()
-	return d, p.wrap("-i", err)
+	return d, wrap("-i", err)
 }
 
 // Statistics reads all that the driver counts.
 func (p *Port) Statistics() (*Statistics, error) {
 	if err := p.statistics(&p.s); err != nil {
-		return nil, p.wrap("-S", err)
+		return nil, wrap("-S", err)
 	}
 	return &p.s, nil
 }
@@ -102,43 +113,36 @@ func (p *Port) Statistics() (*Statistics, error) {
 // Pause asks how 802.3x flow control is set.
 func (p *Port) Pause() (Pause, error) {
 	v, err := p.pause()
-	return v, p.wrap("-a", err)
+	return v, wrap("-a", err)
 }
 
 // Rings asks for the sizes of the rings.
 func (p *Port) Rings() (Rings, error) {
 	v, err := p.rings()
-	return v, p.wrap("-g", err)
+	return v, wrap("-g", err)
 }
 
 // Flags asks for the private flags.
 func (p *Port) Flags() ([]Flag, error) {
 	v, err := p.flags()
-	return v, p.wrap("--show-priv-flags", err)
+	return v, wrap("--show-priv-flags", err)
 }
 
 // FEC asks for forward error correction.
 func (p *Port) FEC() (FEC, error) {
 	v, err := p.fec()
-	return v, p.wrap("--show-fec -I", err)
-}
-
-// Index is the number by which the kernel knows the interface; 0 in a recording.
-func (p *Port) Index() int {
-	if l, ok := p.source.(*live); ok {
-		return int(l.index)
-	}
-	return 0
+	return v, wrap("--show-fec -I", err)
 }
 
 // Close gives back what Open took.
 func (p *Port) Close() { p.close() }
 
-func (p *Port) wrap(option string, err error) error {
+// wrap says what was asked; of which interface, the caller knows.
+func wrap(option string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ethtool %s %s: %w", option, p.name, err)
+	return fmt.Errorf("ethtool %s: %w", option, err)
 }
 
 // ErrReplaced says that another interface has the name now.

@@ -70,6 +70,9 @@ func BestRoCEv2(gids []GID) (GID, bool) {
 	return best, found
 }
 
+// HasGIDs says whether the port has a table of GIDs.
+func (p *Port) HasGIDs() bool { return p.gids != nil }
+
 // GIDs reads the port's table, without its empty slots. Slots that cannot be
 // read are counted; an error is that of the table.
 func (p *Port) GIDs() (gids []GID, unread int, err error) {

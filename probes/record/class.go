@@ -91,6 +91,9 @@ func (w *walk) netdevs() {
 		taken[m.name] = true
 		w.now.netdevs = append(w.now.netdevs, m.name)
 		w.ask(m.own, w.plan.netdev, false)
+		if m.device != "" {
+			w.driver(m.name)
+		}
 	}
 	for _, m := range w.members(classNet, w.now.hidden) {
 		if m.device != "" || w.host.Recorded() || w.host.Exists(path.Join(m.own, "bonding")) {

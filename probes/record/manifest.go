@@ -42,7 +42,12 @@ func newManifest(h *probes.Host, s *snapshot, o Options) manifest {
 	}
 	m.Time = time.Now().UTC().Truncate(time.Second)
 	m.Caps = heldCapabilities()
-	for _, name := range []string{"ethtool", "dcb", "lldp", "qdisc"} {
+	drivers := amount(s.drivers, "interface")
+	if s.drivers == 0 && s.unasked != nil { // those of sysfs are of another network namespace
+		drivers = "refused: " + s.unasked.Error()
+	}
+	m.Sources["ethtool"], m.Sources["dcb"] = drivers, drivers
+	for _, name := range []string{"lldp", "qdisc"} {
 		m.Sources[name] = "not asked"
 	}
 	return m

@@ -44,7 +44,8 @@ var netdevAsks = []ask{
 		queues/tx-*/tx_timeout queues/tx-*/tx_maxrate queues/tx-*/traffic_class queues/tx-*/xps_cpus
 		queues/tx-*/byte_queue_limits/*`},
 	// A firmware command each.
-	{names: `ecn/roce_np/* ecn/roce_np/enable/* ecn/roce_rp/* ecn/roce_rp/enable/*`, floor: 30 * time.Second},
+	{names: `ecn/roce_np/* ecn/roce_np/enable/* ecn/roce_rp/* ecn/roce_rp/enable/*
+		qos/trust settings/pfc_stall_prevention`, floor: 30 * time.Second},
 	{names: `device master lower_*`, links: true},
 }
 
@@ -73,7 +74,10 @@ var sysAsks = []ask{
 		module/nv_peer_mem/version module/nv_peer_mem/refcnt module/gdrdrv/version module/amdgpu/version
 		module/mlx5_core/version module/mlx5_ib/version module/ib_core/version module/bnxt_en/version
 		module/bnxt_re/version module/irdma/version module/ice/version module/efa/version
-		module/pcie_aspm/parameters/policy`},
+		module/pcie_aspm/parameters/policy
+		module/irdma/parameters/dcqcn_* module/irdma/parameters/roce_ena`},
+	// A firmware command each.
+	{names: `kernel/debug/mlx5/*/cc_params/* kernel/debug/bnxt_re/*/cc_config/*`, floor: 5 * time.Minute},
 }
 
 var procAsks = []ask{

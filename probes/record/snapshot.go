@@ -33,6 +33,8 @@ type snapshot struct {
 	functions, aer, config int // numbers of functions; the most bytes of configuration space seen
 	asleep, excluded       int
 	netdevs, rdma          []string
+	drivers                int             // of interfaces that were asked
+	unasked                error           // why others were not
 	hidden                 map[string]bool // netdevs of excluded functions
 	cut                    []string        // what is not whole
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rdma
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+)
+
+func errorsCheck() portCheck {
+	return portCheck{
+		Name:    "rdma_errors",
+		Help:    "Warns when symbol errors, receive errors, errors at the far end, integrity errors or recoveries of the link grow, and when a narrow counter stands at its maximum, where it sticks: it has to be reset before it can tell anything.",
+		Silent:  "totals that stand still; port_xmit_wait at its maximum is info; counters that a driver does not have or that answer EINVAL or N/A: the rest counts.",
+		Over:    time.Minute,
+		Subject: portSubject(false),
+		Thresholds: []collectors.Threshold{
+			{Name: "least", Default: 1, Unit: "errors", Help: "fewer in 10 s do not warn"},
+		},
+		Eval: evalErrors,
+	}
+}
+
+// linkErrors are those that tell of a bad link. Others are normal (dropped
+// packets of the management class, switch relay errors) or judged elsewhere.
+func linkErrors() []string {
+	return []string{"symbol_error", "port_rcv_errors", "port_rcv_remote_physical_errors", "local_link_integrity_errors", "link_error_recovery"}
+}
+
+func evalErrors(r *portRow, e *portEnv) verdict {
+	full, narrow := r.saturated()
+	if narrow == 0 {
+		return collectors.Verdictf(collectors.Unknown, "%s", r.noCounters())
+	}
+	var grown []string
+	sum := uint64(0)
+	for _, name := range linkErrors() {
+		if n := r.rise(e.Newest(), func(p *Port) Count { return p.PMA.Find(name) }); n > 0 {
+			grown = append(grown, fmt.Sprintf("%s %d", name, n))
+			sum += n
+		}
+	}
+	if sum > 0 && float64(sum) >= e.Threshold("least") {
+		return collectors.Verdictf(collectors.Warn, "growing in the newest %s: %s", since(e.Newest()), strings.Join(grown, ", ")).
+			Remedyf("clean and reseat the cable at both ends, exchange it or the transceiver; the other end's counters tell which direction is bad (perfquery, ibqueryerrors)")
+	}
+	if v := r.stuck(full); v.Status != collectors.None {
+		return v
+	}
+	if len(e.Past) < 2 {
+		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether errors grow; %s", r.totals())
+	}
+	return collectors.Verdictf(collectors.OK, "no errors of the link in %s; %s", since(e.Past), r.totals())
+}
+
+// stuck judges counters that stand at their maximum. The one of waiting, with its
+// 32 bits, gets there on any busy fabric.
+func (r *portRow) stuck(full []string) verdict {
+	status := collectors.None
+	texts := make([]string, len(full))
+	for i, name := range full {
+		texts[i] = fmt.Sprintf("%s %d", name, r.PMA.Find(name).V)
+		if status = max(status, collectors.Info); name != waitCounter {
+			status = collectors.Warn
+		}
+	}
+	if status == collectors.None {
+		return verdict{}
+	}
+	v := collectors.Verdictf(status, "saturated: %s: at least that many happened, and no more can be seen", strings.Join(texts, ", ")).
+		Remedyf("reset it: perfquery -R on the port's LID, or through the subnet manager's host; then see whether it grows")
+	for _, name := range full {
+		v = v.With("counters/"+name, r.PMA.Find(name).V)
+	}
+	return v
+}
+
+// totals says what the link's error counters stand at.
+func (r *portRow) totals() string {
+	var list []string
+	for _, name := range linkErrors() {
+		if c := r.PMA.Find(name); c.OK && c.V > 0 {
+			list = append(list, fmt.Sprintf("%s %d", name, c.V))
+		}
+	}
+	if list == nil {
+		return "all stand at 0"
+	}
+	return "totals: " + strings.Join(list, ", ")
+}
+
+// noCounters says why there are no error counters.
+func (r *portRow) noCounters() string {
+	switch {
+	case r.Unread != "":
+		return r.Unread
+	case r.PMA.Names == nil && r.HW.Names == nil:
+		return "the port shows no counters; see counters_hidden"
+	case r.PMA.Names == nil:
+		return "the driver has no counters/ (no performance management agent)"
+	}
+	return "no error counter can be read: the driver answers N/A or an error"
+}
+
+// since writes how long samples span.
+func since[S any](past []collectors.Sample[S]) time.Duration {
+	if len(past) == 0 {
+		return 0
+	}
+	return (past[len(past)-1].At - past[0].At).Round(time.Second)
+}
+
+// grown lists by how much the counters of some families rose, by the driver's
+// names, and their sum.
+func (r *portRow) grown(past portPast, want func(Family) bool) (list []string, sum uint64) {
+	for i, f := range r.HW.Families {
+		if !want(f) {
+			continue
+		}
+		n := r.rise(past, func(p *Port) Count {
+			if i < len(p.HW.Values) {
+				return p.HW.Values[i]
+			}
+			return Count{}
+		})
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s %d", r.HW.Names[i], n))
+			sum += n
+		}
+	}
+	return list, sum
+}
+
+// counts says whether the driver has a counter of some families that can be read.
+func (r *portRow) counts(want func(Family) bool) bool {
+	return slices.ContainsFunc(r.HW.Values, func(c Count) bool { return c.OK }) && slices.ContainsFunc(r.HW.Families, want)
+}

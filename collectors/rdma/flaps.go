@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rdma
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/rdma"
+)
+
+// A flapRow is how often a port lost its link: an RDMA port with its interface,
+// or an interface alone. It is small, for it is kept for half an hour.
+type flapRow struct {
+	device, port, netdev string
+	down                 Count // link_downed; not OK also where it is saturated
+	carrier              Count // carrier_changes
+	full                 bool
+	up                   Flag // administratively
+	epoch, netdevEpoch   uint64
+}
+
+func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
+	var rows []flapRow
+	for _, u := range list {
+		if n := u.Reading.Netdev; n != nil {
+			rows = append(rows, flapRow{netdev: n.Name, carrier: n.CarrierChanges, up: n.Up, netdevEpoch: n.Epoch})
+			continue
+		}
+		d := findDevice(v.Inventory, u.Name)
+		if d == nil || d.Function.Virtual() || !d.Port {
+			continue
+		}
+		for i := range u.Reading.Ports {
+			rows = append(rows, flapOf(&u.Reading.Ports[i], d))
+		}
+	}
+	return rows
+}
+
+func flapOf(p *Port, d *probes.RDMADevice) flapRow {
+	r := flapRow{
+		device: d.Name, port: strconv.Itoa(p.Number), netdev: p.Netdev.Name,
+		down: p.PMA.Find("link_downed"), carrier: p.Netdev.CarrierChanges, up: p.Netdev.Up,
+		epoch: p.Epoch, netdevEpoch: p.Netdev.Epoch,
+	}
+	if limit, ok := rdma.NarrowMax("link_downed"); ok && r.down.OK && r.down.V == limit {
+		r.down, r.full = Count{}, true
+	}
+	return r
+}
+
+func flapColumns() collectors.Columns[flapRow] {
+	netdev := collectors.Label[flapRow]{Name: "netdev", Get: func(r *flapRow) string { return r.netdev }}
+	return collectors.Columns[flapRow]{
+		Labels: []collectors.Label[flapRow]{
+			{Name: "device", Get: func(r *flapRow) string { return r.device }},
+			{Name: "port", Get: func(r *flapRow) string { return r.port }}, netdev,
+		},
+		Metrics: []collectors.Metric[flapRow]{{
+			Name: "nic_carrier_changes_total", Kind: collectors.Counter, Source: "sysfs class/net/*/carrier_changes", Labels: []collectors.Label[flapRow]{netdev},
+			Help: "Ups and downs of the carrier of a NIC's interface since it exists.",
+			Get:  func(r *flapRow) (float64, bool) { return float64(r.carrier.V), r.carrier.OK && r.netdev != "" },
+		}},
+		Checks: []collectors.Check[flapRow]{{
+			Name:   "rdma_flap",
+			Help:   "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
+			Silent: "totals that stand still; what an administrator switched off and on; virtual functions. Clears itself after 30 stable minutes.",
+			Over:   30 * time.Minute,
+			Thresholds: []collectors.Threshold{
+				{Name: "least", Default: 1, Unit: "changes", Help: "fewer in 30 minutes do not warn"},
+			},
+			Eval: evalFlap,
+		}},
+	}
+}
+
+func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
+	switch {
+	case !r.down.OK && !r.carrier.OK && r.full:
+		return collectors.Verdictf(collectors.Unknown, "link_downed stands at its maximum: whether it grows cannot be seen; see rdma_errors")
+	case !r.down.OK && !r.carrier.OK:
+		return collectors.Verdictf(collectors.Unknown, "neither link_downed nor carrier_changes can be read")
+	case len(e.Past) < 2:
+		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether the link is lost now and then")
+	}
+	var grown []string
+	sum := uint64(0)
+	add := func(name string, n uint64) {
+		if n > 0 {
+			grown = append(grown, fmt.Sprintf("%s %d", name, n))
+			sum += n
+		}
+	}
+	add("link_downed", collectors.Growth(e.Past, func(o *flapRow) (uint64, bool) { return o.down.V, o.down.OK && o.epoch == r.epoch }))
+	add("carrier_changes", r.carrierGrowth(e.Past))
+	span := since(e.Past)
+	if sum > 0 && float64(sum) >= e.Threshold("least") {
+		return collectors.Verdictf(collectors.Warn, "the link was lost in the last %s: %s", span, strings.Join(grown, ", ")).
+			Remedyf("look for the time in the kernel log and in the switch's; clean and reseat the cable at both ends, exchange it or the transceiver").
+			With("link_downed", r.down.V).With("carrier_changes", r.carrier.V)
+	}
+	return collectors.Verdictf(collectors.OK, "the link was not lost in %s", span)
+}
+
+// carrierGrowth sums the changes of the carrier, but those around moments at
+// which the interface was administratively down.
+func (r *flapRow) carrierGrowth(past []collectors.Sample[flapRow]) uint64 {
+	sum := uint64(0)
+	for i := 1; i < len(past); i++ {
+		if off(&past[i-1].Row) || off(&past[i].Row) {
+			continue
+		}
+		sum += collectors.Growth(past[i-1:i+1], func(o *flapRow) (uint64, bool) {
+			return o.carrier.V, o.carrier.OK && o.netdevEpoch == r.netdevEpoch
+		})
+	}
+	return sum
+}
+
+func off(r *flapRow) bool { return r.up.OK && !r.up.V }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rdma_test
+
+import (
+	"testing"
+)
+
+const down, polling, noRate = "state 1: DOWN", "phys_state 2: Polling", "rate 10"
+
+// silence takes the link of a port away.
+func silence(h *host, ports ...int) {
+	for _, i := range ports {
+		port(h.Dev(nic(i)), "mlx5_"+string(rune('0'+i)), down, polling, noRate)
+	}
+}
+
+func TestState(t *testing.T) {
+	run(t, four, []row{
+		{"up", nil, "expect: ok rdma_port mlx5_0\nsays: ACTIVE"},
+		{"one of four without partner", func(h *host) { silence(h, 2) }, "expect: fail rdma_port mlx5_2\nsays: Polling\nsays: 3 of 4\nnever: fail rdma_port mlx5_0\nexpect: info rdma_rate mlx5_2"},
+		{"half of them", func(h *host) { silence(h, 1, 2) }, "expect: info rdma_port mlx5_2"},
+		{"all, never cabled", func(h *host) { silence(h, 0, 1, 2, 3) }, "expect: info rdma_port mlx5_0"},
+		{"half, the plan counts four", func(h *host) { silence(h, 1, 2); h.Set("fabricd.yaml", "plan: {ports: {count: 4}}") },
+			"expect: fail rdma_port mlx5_1\nexpect: fail rdma_port mlx5_2\nsays: 4 compute ports, of which 2"},
+		{"half, the plan counts two", func(h *host) { silence(h, 1, 2); h.Set("fabricd.yaml", "plan: {ports: {count: 2}}") }, "expect: info rdma_port mlx5_1"},
+		{"half, the plan names one", func(h *host) {
+			silence(h, 1, 2)
+			h.Set("fabricd.yaml", `plan: {cabling: [{address: "`+nic(1)+`", switch: leaf, switch_port: Ethernet1}]}`)
+		}, "expect: fail rdma_port mlx5_1\nsays: the plan\nexpect: info rdma_port mlx5_2"},
+		{"never configured", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 2: INIT") }, "expect: fail rdma_port mlx5_1\nsays: subnet manager"},
+		{"configured, not activated", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 3: ARMED") }, "expect: fail rdma_port mlx5_1\nsays: ARMED"},
+		{"INIT while it trains", func(h *host) {
+			port(h.Dev(nic(1)), "mlx5_1", "state 2: INIT", "phys_state 4: PortConfigurationTraining")
+		}, "expect: fail rdma_port mlx5_1\nsays: no partner"},
+		{"recovering", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 5: ACTIVE_DEFER") }, "expect: info rdma_port mlx5_1"},
+		{"switched off", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", down, "phys_state 3: Disabled", noRate) }, "expect: info rdma_port mlx5_1\nsays: off"},
+		{"does not answer", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state.err EIO") }, "expect: unknown rdma_port mlx5_1\nsays: EIO\nexpect: ok rdma_port mlx5_0"},
+		{"no state", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 0: NOP") }, "expect: unknown rdma_port mlx5_1"},
+		{"nonsense", func(h *host) {
+			port(h.Dev(nic(1)), "mlx5_1", "state \x1b[31m", "phys_state 99: \x00", "rate NaN Gb/sec (4X NDR)")
+		}, "expect: unknown rdma_port mlx5_1"},
+		{"of a virtual function", func(h *host) {
+			h.Add("0000:21:00.1", "0000:17:02.0", "020700", "15b3:1021", "").Driver("mlx5_core").VirtualOf(nic(1)).RDMA("mlx5_9", 0, "")
+		}, "expect: info rdma_port mlx5_9\nsays: virtual"},
+		{"an excluded device", func(h *host) { silence(h, 2); h.Set("fabricd.yaml", `devices: {exclude: ["`+nic(2)+`"]}`) }, "expect: ok rdma_port mlx5_0\nnever: fail rdma_port mlx5_2"},
+	})
+}
+
+// A port that was up is expected to be, whatever its sisters do.
+func TestStateLost(t *testing.T) {
+	lose := func(h *host) { port(later(h, 0), "mlx5_0", down, polling, noRate) }
+	run(t, one, []row{
+		{"lost", lose, "expect: fail rdma_port mlx5_0\nsays: before"},
+		{"lost, and back", func(h *host) {
+			lose(h)
+			port(h.Dev(nic(0)).At("90s"), "mlx5_0", "state 4: ACTIVE", "phys_state 5: LinkUp", "rate 400 Gb/sec (4X NDR)")
+		}, "expect: ok rdma_port mlx5_0"},
+		{"never there", func(h *host) { silence(h, 0); film(h) }, "expect: info rdma_port mlx5_0"},
+		{"came", func(h *host) {
+			silence(h, 0)
+			port(later(h, 0), "mlx5_0", "state 4: ACTIVE", "phys_state 5: LinkUp", "rate 400 Gb/sec (4X NDR)")
+		}, "expect: ok rdma_port mlx5_0"},
+		{"lost with the device replaced", func(h *host) {
+			d := h.Dev(nic(0))
+			h.At("30s").Remove("sys/class/infiniband/mlx5_0", d.Dir+"/infiniband/mlx5_0")
+			infiniBand(later(h, 0), "mlx5_0")
+			lose(h)
+		}, "expect: fail rdma_port mlx5_0\nsays: before"},
+	})
+}
+
+// Over Ethernet a port is DOWN and Disabled whenever its interface has no carrier.
+func TestStateEthernet(t *testing.T) {
+	cut := func(h *host, i int, flags string) {
+		name := string(rune('0' + i))
+		d := h.Dev(nic(i))
+		port(d, "mlx5_"+name, down, "phys_state 3: Disabled", "rate 40 Gb/sec (4X QDR)")
+		d.Set("net/eth"+name+"/carrier", "0").Set("net/eth"+name+"/speed", "-1").Set("net/eth"+name+"/flags", flags)
+	}
+	run(t, fourRoCE, []row{
+		{"up", nil, "expect: ok rdma_port eth0\nexpect: ok rdma_rate mlx5_0\nsays: 400 Gb/s"},
+		{"no carrier", func(h *host) { cut(h, 1, "0x1003") }, "expect: fail rdma_port eth1\nsays: carrier"},
+		{"administratively down", func(h *host) { cut(h, 1, "0x1002") }, "expect: info rdma_port eth1\nsays: administratively"},
+		{"flags that cannot be read", func(h *host) { cut(h, 1, "0x1002"); h.Dev(nic(1)).Fail("net/eth1/flags", "EACCES") }, "expect: fail rdma_port eth1"},
+		{"flags that are no number", func(h *host) { cut(h, 1, "up") }, "expect: fail rdma_port eth1"},
+		{"three of four", func(h *host) { cut(h, 1, "0x1003"); cut(h, 2, "0x1003"); cut(h, 3, "0x1003") }, "expect: info rdma_port eth1"},
+	})
+}
+
+func TestRate(t *testing.T) {
+	rate := func(text string, ports ...int) func(*host) {
+		return func(h *host) {
+			for _, i := range ports {
+				port(h.Dev(nic(i)), "mlx5_"+string(rune('0'+i)), "rate "+text)
+			}
+		}
+	}
+	run(t, four, []row{
+		{"equal", nil, "expect: ok rdma_rate mlx5_0\nsays: 400 Gb/s (4X NDR)"},
+		{"two lanes of four", rate("200 Gb/sec (2X NDR)", 1), "expect: fail rdma_rate mlx5_1\nsays: 2X"},
+		{"one lane of four", rate("100 Gb/sec (1X NDR)", 1), "expect: fail rdma_rate mlx5_1\nsays: 1X"},
+		{"split cables everywhere", rate("200 Gb/sec (2X NDR)", 0, 1, 2, 3), "expect: info rdma_rate mlx5_0\nsays: split"},
+		{"two of four split", rate("200 Gb/sec (2X NDR)", 0, 1), "expect: fail rdma_rate mlx5_0\nexpect: fail rdma_rate mlx5_1"},
+		{"slower", rate("200 Gb/sec (4X HDR)", 1), "expect: warn rdma_rate mlx5_1\nsays: 3 of 4\nsays: 400"},
+		{"half of them slower", rate("200 Gb/sec (4X HDR)", 0, 1), "expect: ok rdma_rate mlx5_0"},
+		{"faster", rate("800 Gb/sec (4X XDR)", 1), "expect: ok rdma_rate mlx5_1\nexpect: warn pcie_budget *"},
+		{"as all, below the plan", func(h *host) { h.Set("fabricd.yaml", "plan: {ports: {rate_gbps: 800}}") },
+			"expect: warn rdma_rate mlx5_0\nsays: 800\nexpect: warn rdma_rate mlx5_1\nexpect: warn rdma_rate mlx5_2\nexpect: warn rdma_rate mlx5_3"},
+		{"a plan that does not mean storage", func(h *host) {
+			h.Set("fabricd.yaml", "plan: {ports: {rate_gbps: 800}, roles: {mlx5_0: storage, mlx5_1: storage, mlx5_2: storage, mlx5_3: storage}}")
+		}, "expect: ok rdma_rate mlx5_0"},
+		{"slower, of another role", func(h *host) {
+			rate("200 Gb/sec (4X HDR)", 1)(h)
+			h.Set("fabricd.yaml", "plan: {roles: {mlx5_1: storage}}")
+		}, "expect: ok rdma_rate mlx5_1"},
+		{"not a rate", rate("fast", 1), "expect: unknown rdma_rate mlx5_1"},
+		{"EINVAL", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "rate.err EINVAL") }, "expect: unknown rdma_rate mlx5_1\nexpect: ok rdma_port mlx5_1"},
+	})
+	run(t, one, []row{
+		{"one lane, nothing to compare with", rate("25 Gb/sec (1X EDR)", 0), "expect: fail rdma_rate mlx5_0"},
+		{"two lanes, nothing to compare with", rate("200 Gb/sec (2X NDR)", 0), "expect: info rdma_rate mlx5_0"},
+		{"two lanes, below the plan", func(h *host) {
+			rate("200 Gb/sec (2X NDR)", 0)(h)
+			h.Set("fabricd.yaml", "plan: {ports: {rate_gbps: 400}}")
+		}, "expect: warn rdma_rate mlx5_0\nsays: 400"},
+	})
+	run(t, fourRoCE, []row{
+		{"lanes are made up", rate("400 Gb/sec (8X HDR)", 1), "expect: ok rdma_rate mlx5_1"},
+		{"slower, without an interface that says so", func(h *host) {
+			rate("200 Gb/sec (4X HDR)", 1)(h)
+			h.Dev(nic(1)).Fail("net/eth1/speed", "EINVAL")
+		}, "expect: warn rdma_rate mlx5_1\nsays: 200"},
+	})
+}
+
+func TestLayer(t *testing.T) {
+	ethernet := func(h *host, list ...int) {
+		for _, i := range list {
+			port(h.Dev(nic(i)), "mlx5_"+string(rune('0'+i)), "link_layer Ethernet")
+			gids(h.Dev(nic(i)), "mlx5_"+string(rune('0'+i)), "eth0", "0000:0000:0000:0000:0000:ffff:0a00:0001 v2")
+		}
+	}
+	run(t, four, []row{
+		{"one of four", func(h *host) { ethernet(h, 2) }, "expect: warn rdma_layer mlx5_2\nsays: Ethernet\nexpect: ok rdma_layer mlx5_0"},
+		{"half", func(h *host) { ethernet(h, 1, 2) }, "expect: ok rdma_layer mlx5_2"},
+		{"storage on Ethernet", func(h *host) { ethernet(h, 2); h.Set("fabricd.yaml", "plan: {roles: {mlx5_2: storage}}") }, "expect: ok rdma_layer mlx5_2"},
+		{"another model", func(h *host) { ethernet(h, 2); h.Dev(nic(2)).ID("15b3:101d") }, "expect: ok rdma_layer mlx5_2"},
+		{"unknown", func(h *host) { port(h.Dev(nic(2)), "mlx5_2", "link_layer Unknown") }, "expect: unknown rdma_layer mlx5_2"},
+	})
+	run(t, func(tb testing.TB) *host { return server(tb, 3, infiniBand) }, []row{
+		{"one of three", func(h *host) { ethernet(h, 2) }, "expect: ok rdma_layer mlx5_2"},
+	})
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roce
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/topo"
+)
+
+// A port is one interface, with what its RDMA device counts if it has one.
+type port struct {
+	*Reading
+	net     *probes.Netdev
+	role    topo.Role
+	sisters string // what it is compared with
+	rdma    *rdma.Port
+}
+
+type (
+	env     = collectors.Env[port]
+	verdict = collectors.Verdict
+	sample  = collectors.Sample[port]
+)
+
+// ports joins readings with the inventory and the RDMA ports.
+func ports(v *collectors.View, units []collectors.Unit[Reading]) []port {
+	partners := partners(v)
+	list := make([]port, 0, len(units))
+	for _, u := range units {
+		n := netdev(v.Inventory, u.Name)
+		if n == nil {
+			continue
+		}
+		list = append(list, port{
+			Reading: u.Reading, net: n, role: v.Topology.Role(n.Function), sisters: v.Topology.Sisters(n.Function),
+			rdma: partners[u.Name],
+		})
+	}
+	return list
+}
+
+// partners finds the RDMA port of each interface.
+func partners(v *collectors.View) map[string]*rdma.Port {
+	all := map[string]*rdma.Port{}
+	for _, u := range collectors.Readings[rdma.Reading](v, rdma.Name) {
+		for i := range u.Reading.Ports {
+			if p := &u.Reading.Ports[i]; p.Netdev.Name != "" {
+				all[p.Netdev.Name] = p
+			}
+		}
+	}
+	return all
+}
+
+// roce says whether the port carries RoCE.
+func (p *port) roce() bool { return p.rdma != nil && p.rdma.Protocol == rdma.RoCE }
+
+// device is the RDMA device's name; "" without one.
+func (p *port) device() string {
+	if p.rdma == nil {
+		return ""
+	}
+	return p.rdma.Device
+}
+
+// pfc gives the priorities that are lossless as far as the driver tells.
+func (p *port) pfc() (on []int, told bool) {
+	if p.DCB == nil || p.DCB.PFC == nil {
+		return nil, false
+	}
+	return p.DCB.PFC.Enabled, true
+}
+
+// lossless says whether a priority is known to have PFC on: by dcbnl, or
+// because the driver counts pause only where it is on.
+func (p *port) lossless(priority int) bool {
+	if p.DCB != nil && p.DCB.PFC != nil && p.DCB.PFC.On(priority) {
+		return true
+	}
+	return p.namesPause(priority)
+}
+
+// namesPause says whether a driver that names pause only of priorities that
+// have PFC on does so.
+func (p *port) namesPause(priority int) bool {
+	return p.Counters != nil && p.Counters.plan.relabels && p.Counters.name(pfcFrames, rx, priority)+p.Counters.name(pfcFrames, tx, priority) != ""
+}
+
+// counted gives a counter's rises over samples, and whether it is there at all.
+func counted(past []sample, k kind, d direction, priority int) (rise uint64, ok bool) {
+	if len(past) == 0 {
+		return 0, false
+	}
+	get := func(p *port) (uint64, bool) { return p.Counters.get(k, d, priority) }
+	if _, ok = get(&past[len(past)-1].Row); !ok {
+		return 0, false
+	}
+	return collectors.Growth(past, get), true
+}
+
+// A grown is a counter that rose.
+type grown struct {
+	name string
+	by   uint64
+}
+
+// risen lists the counters of a kind that rose; d is their direction.
+func risen(past []sample, k kind, d direction) []grown {
+	var list []grown
+	if len(past) == 0 || past[len(past)-1].Row.Counters == nil {
+		return nil
+	}
+	plan := past[len(past)-1].Row.Counters.plan
+	for i := range plan.slots {
+		s := &plan.slots[i]
+		if s.kind != k || s.dir != d {
+			continue
+		}
+		by := collectors.Growth(past, func(p *port) (uint64, bool) { return p.Counters.like(plan, i) })
+		if by > 0 {
+			list = append(list, grown{s.name, by})
+		}
+	}
+	return list
+}
+
+// like gives the value of the counter that is slot i of a plan, which may be
+// another one than this reading's.
+func (c *Counters) like(p *plan, i int) (uint64, bool) {
+	switch {
+	case c == nil:
+		return 0, false
+	case c.plan != p:
+		if i = slices.IndexFunc(c.plan.slots, func(s slot) bool { return s.name == p.slots[i].name }); i < 0 {
+			return 0, false
+		}
+	}
+	return c.values[i], c.values[i] != allOnes
+}
+
+// names joins counters and what they rose by.
+func names(list []grown) string {
+	var text []string
+	for _, g := range list {
+		text = append(text, g.name+" +"+decimal(g.by))
+	}
+	return strings.Join(text, ", ")
+}
+
+// unasked says why there are no counters; "" if there are.
+func (p *port) unasked() string {
+	switch {
+	case p.Counters != nil && p.Counters.plan.unmatched:
+		return "driver " + p.Driver + " counts by none of the names that are known of it"
+	case p.Counters != nil:
+		return ""
+	case p.Err != nil && !errors.Is(p.Err, errors.ErrUnsupported):
+		return p.Err.Error()
+	}
+	return "driver " + p.Driver + " tells no statistics"
+}

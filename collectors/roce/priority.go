@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roce
+
+import (
+	"strconv"
+
+	"github.com/fabricd/fabricd/collectors"
+)
+
+// A lane is one priority of a port; the row without a priority is about storms
+// of which no priority can be told.
+type lane struct {
+	port
+	priority int
+}
+
+// priorities are those that have flow control or carried something: a port has
+// eight, most of them empty.
+func priorities(v *collectors.View, units []collectors.Unit[Reading]) []lane {
+	var list []lane
+	for _, p := range ports(v, units) {
+		for n := range priorityCount {
+			if p.lossless(n) || p.used(n) {
+				list = append(list, lane{p, n})
+			}
+		}
+		stormy := false
+		p.Counters.each(stormEvents, func(*slot, uint64) { stormy = true })
+		if stormy {
+			list = append(list, lane{p, anyPriority})
+		}
+	}
+	return list
+}
+
+// used says whether anything was ever counted of a priority.
+func (p *port) used(priority int) bool {
+	for k := range lastPriority + 1 {
+		for d := range direction(directions) {
+			if v, ok := p.Counters.get(k, d, priority); ok && v > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *lane) name() string {
+	if l.priority == anyPriority {
+		return ""
+	}
+	return strconv.Itoa(l.priority)
+}
+
+func netdevLabel[S any](get func(*S) *port) collectors.Label[S] {
+	return collectors.Label[S]{Name: "netdev", Get: func(s *S) string { return get(s).Netdev }}
+}
+
+func laneLabels(d *direction) []collectors.Label[lane] {
+	list := []collectors.Label[lane]{
+		netdevLabel(func(l *lane) *port { return &l.port }),
+		{Name: "priority", Get: (*lane).name},
+	}
+	if d != nil {
+		list = append(list, collectors.Label[lane]{Name: "direction", Get: func(*lane) string { return d.String() }})
+	}
+	return list
+}
+
+func priorityColumns() collectors.Columns[lane] {
+	return collectors.Columns[lane]{
+		Labels:  laneLabels(nil),
+		Metrics: laneMetrics(),
+		Checks:  []collectors.Check[lane]{pauseCheck()},
+	}
+}
+
+func laneMetrics() []collectors.Metric[lane] {
+	const directed = " Direction rx: the peer asked us to stop; tx: we asked the peer."
+	var list []collectors.Metric[lane]
+	for _, m := range []struct {
+		kind         kind
+		scale        float64
+		name, help   string
+		both         bool
+		alwaysSource string
+	}{
+		{pfcFrames, 1, "roce_pfc_frames_total", "PFC frames that hold a priority (XOFF where the driver tells XON apart)." + directed, true, "ethtool -S, such as rx_prio3_pause"},
+		{pfcXON, 1, "roce_pfc_xon_frames_total", "PFC frames that let a priority go, where the driver tells them apart." + directed, true, "ethtool -S, such as rx_priority_3_xon.nic"},
+		{pfcTime, 1e-6, "roce_pfc_pause_seconds_total", "Time for which PFC held a priority." + directed, true, "ethtool -S, such as rx_prio3_pause_duration"},
+		{pfcTransitions, 1, "roce_pfc_transitions_total", "Times that PFC began to hold a priority." + directed, true, "ethtool -S, such as rx_prio3_pause_transition"},
+		{prioBytes, 1, "roce_priority_bytes_total", "Bytes of a priority, RDMA and others together, once there were any. Direction rx: received; tx: sent.", true, "ethtool -S, such as rx_prio3_bytes"},
+		{prioPackets, 1, "roce_priority_packets_total", "Packets of a priority, once there were any. Direction rx: received; tx: sent.", true, "ethtool -S, such as rx_prio3_packets"},
+		{prioMarked, 1, "roce_priority_marked_packets_total", "Packets of a priority that the NIC itself marked as having met congestion, in its receive buffer.", false, "ethtool -S, such as rx_prio3_marked"},
+	} {
+		for d := range direction(directions) {
+			labels := laneLabels(&d)
+			if !m.both {
+				labels = laneLabels(nil)
+			}
+			list = append(list, collectors.Metric[lane]{
+				Name: m.name, Help: m.help, Source: m.alwaysSource, Kind: collectors.Counter, Labels: labels,
+				Get: func(l *lane) (float64, bool) {
+					if l.priority == anyPriority {
+						return 0, false
+					}
+					v, ok := l.Counters.get(m.kind, d, l.priority)
+					return float64(v) * m.scale, ok
+				},
+			})
+			if !m.both {
+				break
+			}
+		}
+	}
+	return append(list, collectors.Metric[lane]{
+		Name: "roce_pfc_enabled", Source: "dcbnl IEEE_PFC",
+		Help: "1 if PFC is on for the priority as the driver says; of priorities that carried something or have it. Absent where the driver tells nothing, or something stale.",
+		Get: func(l *lane) (float64, bool) {
+			if l.priority == anyPriority || l.DCB == nil || l.DCB.PFC == nil || l.stale() {
+				return 0, false
+			}
+			return flag(l.DCB.PFC.On(l.priority)), true
+		},
+	})
+}
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// stale says that dcbnl's answer cannot be true: bnxt_en answers what was set
+// through dcbnl, not what its firmware does, while pause is counted.
+func (p *port) stale() bool {
+	on, told := p.pfc()
+	if !told || len(on) > 0 || p.Driver != "bnxt_en" {
+		return false
+	}
+	for n := range priorityCount {
+		for d := range direction(directions) {
+			if v, ok := p.Counters.get(pfcFrames, d, n); ok && v > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
