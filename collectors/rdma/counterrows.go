@@ -30,13 +30,14 @@ func counterRows(_ *collectors.View, list []collectors.Unit[Reading]) []counterR
 		for i := range u.Reading.Ports {
 			p := &u.Reading.Ports[i]
 			add(strconv.Itoa(p.Number), &p.HW)
+			add(strconv.Itoa(p.Number), &p.Optional)
 		}
 	}
 	return rows
 }
 
 func counterColumns() collectors.Columns[counterRow] {
-	const source = "sysfs hw_counters"
+	const source = "sysfs hw_counters; RDMA netlink for optional counters that are enabled"
 	return collectors.Columns[counterRow]{
 		Labels: []collectors.Label[counterRow]{
 			{Name: "address", Get: func(r *counterRow) string { return r.address }},
@@ -46,7 +47,7 @@ func counterColumns() collectors.Columns[counterRow] {
 		},
 		Metrics: []collectors.Metric[counterRow]{
 			{Name: "rdma_hw_counter_total", Kind: collectors.Counter, Source: source,
-				Help: "Every counter in hw_counters by the driver's name; of the device as a whole where port is empty. Those of 32 bits go on where they wrap.",
+				Help: "Every counter in hw_counters, and every optional one that is enabled, by the driver's name; of the device as a whole where port is empty. Those of 32 bits go on where they wrap.",
 				Get:  func(r *counterRow) (float64, bool) { return float64(r.v), !r.gauge }},
 			{Name: "rdma_hw_level", Source: source,
 				Help: "What hw_counters holds besides counters, by the driver's name: how many objects exist, or did at most.",

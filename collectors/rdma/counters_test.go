@@ -64,7 +64,7 @@ func TestFlap(t *testing.T) {
 		{"grew a while ago", func(h *host) {
 			counts("counters/link_downed 1")(h)
 			port(h.Dev(nic(0)).At("20m"), "mlx5_0", "counters/port_xmit_packets 3000000")
-		}, "expect: warn rdma_flap mlx5_0"},
+		}, "expect: warn rdma_flap mlx5_0\nexpect: warn lldp_silent eth0"},
 		{"the carrier changed", func(h *host) { later(h, 0).Set("net/eth0/carrier_changes", "4") }, "expect: warn rdma_flap eth0\nsays: carrier_changes 2"},
 		{"switched off and on", func(h *host) {
 			d := h.Dev(nic(0))
@@ -197,6 +197,12 @@ func TestCNP(t *testing.T) {
 			h.Set(dir+"hw_counters/sent_cnps", "0").Set(dir+"hw_counters/received_ecns", "0")
 			h.At("60s").Set(dir+"hw_counters/received_ecns", "5000")
 		}, "expect: warn roce_cnp mlx5_0\nsays: sent_cnps"},
+		{"optional counters stand in for missing ones", func(h *host) {
+			dir := h.Dev(nic(0)).Dir + "/infiniband/mlx5_0/ports/1/hw_counters/"
+			h.Drop(dir + "np_ecn_marked_roce_packets").Drop(dir + "np_cnp_sent")
+			h.Set("rdma/mlx5_0/1/statistic", "link mlx5_0/1 out_of_buffer 0 cc_rx_ce_pkts 0 cc_tx_cnp_pkts 0")
+			h.At("60s").Set("rdma/mlx5_0/1/statistic", "link mlx5_0/1 out_of_buffer 0 cc_rx_ce_pkts 7000 cc_tx_cnp_pkts 0")
+		}, "expect: warn roce_cnp mlx5_0\nsays: cc_rx_ce_pkts"},
 		{"no marks counted by the driver", func(h *host) {
 			dir := h.Dev(nic(0)).Dir + "/infiniband/mlx5_0/ports/1/hw_counters/"
 			h.Drop(dir + "np_ecn_marked_roce_packets").Drop(dir + "np_cnp_sent").Drop(dir + "rp_cnp_ignored")

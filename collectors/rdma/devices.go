@@ -40,6 +40,9 @@ func deviceRows(v *collectors.View, list []collectors.Unit[Reading]) []deviceRow
 			all.add(p.HW)
 		}
 		all.add(u.Reading.Counters)
+		for i := range u.Reading.Ports {
+			all.fill(u.Reading.Ports[i].Optional)
+		}
 		copy(r.congestion[:], all.Normal[:])
 		rows = append(rows, r)
 	}
@@ -150,6 +153,7 @@ func (r *deviceRow) raw(f Family) string {
 	}
 	for i := range r.names.Ports {
 		add(&r.names.Ports[i].HW)
+		add(&r.names.Ports[i].Optional)
 	}
 	add(&r.names.Counters)
 	return strings.Join(list, ", ")

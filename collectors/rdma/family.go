@@ -72,6 +72,28 @@ func FamilyOf(name string) Family {
 	return troubleOf(strings.TrimPrefix(name, "vport_"))
 }
 
+// optionalFamily gives the family of one of mlx5's optional counters, which a
+// port may have where it lacks the others, as in switchdev mode.
+func optionalFamily(name string) Family {
+	switch name {
+	case "cc_rx_ce_pkts":
+		return ECNMarked
+	case "cc_tx_cnp_pkts":
+		return CNPSent
+	case "cc_rx_cnp_pkts":
+		return CNPHandled
+	case "rdma_tx_bytes":
+		return TransmittedBytes
+	case "rdma_rx_bytes":
+		return ReceivedBytes
+	case "rdma_tx_packets":
+		return TransmittedPackets
+	case "rdma_rx_packets":
+		return ReceivedPackets
+	}
+	return NoFamily
+}
+
 func troubleOf(name string) Family {
 	switch name {
 	case "out_of_buffer", "rx_out_of_buffer", "resp_rx_outof_buf":

@@ -3,6 +3,7 @@
 package rdma
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"time"
@@ -20,6 +21,10 @@ func (r *reader) readStates() (changed bool) {
 		was := p.now.WasActive
 		p.now.WasActive = r.seen.note(portKey{p.now.Address, p.now.Device, p.now.Number}, p.now.State == rdma.Active)
 		changed = p.netdev.read() || changed || p.now.WasActive != was
+		if len(p.extra) > 0 {
+			p.readOptionals()
+			changed = true
+		}
 	}
 	return changed
 }
@@ -60,6 +65,7 @@ func (r *reader) readSettings(inv *probes.Inventory) {
 		rate, err := p.Port.Rate()
 		p.now.Rate, p.rateless = rate, err != nil
 		p.readGIDs()
+		p.readOptionals()
 		p.readNetdev(d, len(r.ports), inv.Generation)
 		if ms, ok := p.HW.Lifespan(); ok {
 			p.now.Lifespan = time.Duration(min(ms, 1<<31)) * time.Millisecond
@@ -86,10 +92,32 @@ func (p *port) readGIDs() {
 	p.now.GIDs = sum
 }
 
-// readNetdev finds the port's interface: the one that its GIDs name, which may
-// be a bond over it, or else the function's interface of that port.
+// readOptionals asks for counters that netlink alone tells. Where none is
+// enabled that is asked as rarely as settings are: it is a firmware command.
+func (p *port) readOptionals() {
+	if list, err := p.Optionals(p.extra); err == nil {
+		p.extra = list
+	} else {
+		p.extra = nil
+	}
+}
+
+// optionalCounts gives optional counters the form of the others.
+func optionalCounts(list []rdma.Optional) Counts {
+	if len(list) == 0 {
+		return Counts{}
+	}
+	c := Counts{Names: make([]string, len(list)), Families: make([]Family, len(list)), Values: make([]Count, len(list))}
+	for i, o := range list {
+		c.Names[i], c.Families[i], c.Values[i] = o.Name, optionalFamily(o.Name), Count{o.V, true}
+	}
+	return c
+}
+
+// readNetdev finds the port's interface: the one that netlink or its GIDs name,
+// which may be a bond over it, or else the function's interface of that port.
 func (p *port) readNetdev(d *probes.RDMADevice, ports int, generation uint64) {
-	name, dir := p.now.GIDs.Netdev, ""
+	name, dir := cmp.Or(p.Port.Netdev(), p.now.GIDs.Netdev), ""
 	if name != "" {
 		dir = path.Join(classNet, name)
 	}

@@ -47,6 +47,7 @@ type port struct {
 	traffic  []int // the PMA counters that are read with the state
 	errors   []int // and those that are read less often
 	netdev   netdev
+	extra    []rdma.Optional // optional counters that are enabled
 	refresh  refresh
 	rateless bool // its rate cannot be read
 	now      Port
@@ -62,7 +63,7 @@ func openDevice(h *probes.Host, name string, seen *memory) (collectors.Reader[Re
 	if err != nil {
 		return nil, err
 	}
-	device, err := rdma.Open(h, d.Path)
+	device, err := rdma.Open(h, d.Name, d.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +169,16 @@ func (r *reader) publish() {
 	for i := range r.ports {
 		p := &r.ports[i]
 		p.now.PMA, p.now.HW = p.pma.counts(), p.hw.counts()
+		p.now.Optional = optionalCounts(p.extra)
 		p.now.Netdev, p.now.Refresh = p.netdev.now, p.refresh.shortest
 		n.Ports[i] = p.now
 		n.Ports[i].normalise()
 	}
 	if len(n.Ports) == 1 {
 		n.Ports[0].add(n.Counters)
+	}
+	for i := range n.Ports {
+		n.Ports[i].fill(n.Ports[i].Optional)
 	}
 	r.last = &n
 }

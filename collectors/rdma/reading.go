@@ -58,12 +58,15 @@ type Port struct {
 	WasActive bool
 	// Rate means nothing unless the port is active. Without Lanes and Gbps it
 	// could not be read.
-	Rate     rdma.Rate
-	LID, SM  uint16 // local identifiers of the port and its subnet manager; 0: none
-	GIDs     GIDs
-	Netdev   Netdev // its interface; Name is "" if it has none
-	Normal   [families]Count
-	PMA, HW  Counts // raw, by the names of their files
+	Rate    rdma.Rate
+	LID, SM uint16 // local identifiers of the port and its subnet manager; 0: none
+	GIDs    GIDs
+	Netdev  Netdev // its interface; Name is "" if it has none
+	Normal  [families]Count
+	PMA, HW Counts // raw, by the names of their files
+	// Optional are counters that an administrator enabled (rdma statistic set);
+	// sysfs does not show them.
+	Optional Counts
 	Unread   string // why a directory of counters that is there cannot be listed
 	Lifespan time.Duration
 	// Refresh is the shortest time seen between two changes of hw_counters: the

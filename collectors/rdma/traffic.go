@@ -79,6 +79,16 @@ func (p *Port) normalise() {
 	}
 }
 
+// fill gives families that have no counter yet those of c: they count the same.
+func (p *Port) fill(c Counts) {
+	had := p.Normal
+	for i, v := range c.Values {
+		if f := c.Families[i]; f != NoFamily && !had[f].OK {
+			p.Normal[f] = Count{p.Normal[f].V + v.V, true}
+		}
+	}
+}
+
 // add adds counters to their families.
 func (p *Port) add(c Counts) {
 	for i, v := range c.Values {

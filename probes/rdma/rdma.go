@@ -26,6 +26,8 @@ type Device struct {
 	Ports []*Port
 	// Counters are those of the device as a whole; nil if it has none.
 	Counters *Counters
+
+	source source // nil: there is none
 }
 
 // A Port is one port of a Device.
@@ -37,28 +39,33 @@ type Port struct {
 	// Unread is why a directory of counters that is there cannot be listed.
 	Unread error
 
+	device   *Device
+	optional []string // names of optional counters, as last told
+
 	dir                               *probes.Dir
 	state, phys, rate, layer, lid, sm *probes.Attr
 	gids, types, ndevs                *probes.Dir
 }
 
-// Open opens a device by its directory in sysfs, its ports and its counters.
-func Open(h *probes.Host, dir string) (*Device, error) {
+// Open opens a device by its name and its directory in sysfs, its ports and
+// its counters.
+func Open(h *probes.Host, name, dir string) (*Device, error) {
 	names, err := h.ReadDir(path.Join(dir, "ports"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	d := &Device{}
-	for _, name := range names {
-		n, err := strconv.Atoi(name)
+	d := &Device{source: openSource(h, name)}
+	for _, number := range names {
+		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || len(d.Ports) == maxPorts {
 			continue
 		}
-		p, err := openPort(h, path.Join(dir, "ports", name), n)
+		p, err := openPort(h, path.Join(dir, "ports", number), n)
 		if err != nil {
 			d.Close()
 			return nil, err
 		}
+		p.device = d
 		d.Ports = append(d.Ports, p)
 	}
 	slices.SortFunc(d.Ports, func(a, b *Port) int { return a.Number - b.Number })
@@ -75,6 +82,9 @@ func (d *Device) Close() {
 		p.close()
 	}
 	d.Counters.close()
+	if d.source != nil {
+		d.source.close()
+	}
 }
 
 func openPort(h *probes.Host, dir string, number int) (*Port, error) {
