@@ -40,6 +40,7 @@ type Sampler struct {
 // Open prepares a Sampler; a live one begins at once. An error that is
 // fs.ErrNotExist says that there are no network interfaces.
 func Open(h *probes.Host, o Options) (*Sampler, error) {
+	o.Every = min(max(o.Every, time.Millisecond), time.Second)
 	s := &Sampler{h: h, options: o, every: o.Every, totals: map[string]*netdevTotal{}}
 	places, left, err := find(h, o.Netdevs)
 	if err != nil {
