@@ -160,7 +160,7 @@ func (s *Sampler) enter() {
 func (s *Sampler) publish(now time.Duration) {
 	l := s.layout
 	m := l.mem()
-	bank := s.flip(m.control)
+	bank := s.flip(l, m.control)
 	snapshot := &Snapshot{
 		At: now, Way: l.way, Why: l.why, Every: s.every, Ticks: m.control.Ticks, Missed: m.control.Missed,
 		Cost: time.Duration(m.control.CostNs), Queues: len(m.slots), LeftOut: l.left, Err: s.lastErr,
@@ -204,9 +204,13 @@ func (s *Sampler) column(n *netdevTotal) {
 }
 
 // flip lets peaks go to the other bank and gives the one that is complete now.
-func (s *Sampler) flip(c *bpf.QueueControl) (complete uint32) {
+func (s *Sampler) flip(l *layout, c *bpf.QueueControl) (complete uint32) {
 	complete = c.Want & 1
 	c.Want = complete ^ 1
+	if l.way == Timer && c.Interval > 0 { // the tick that is at work, or the next one, sees it
+		const margin = 200 * time.Microsecond
+		sleepUntil(monotonic() + s.every + margin)
+	}
 	return complete
 }
 
