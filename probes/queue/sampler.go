@@ -33,6 +33,7 @@ type Sampler struct {
 	cost    time.Duration // of a sample, smoothed
 	totals  map[string]*netdevTotal
 	rounds  uint64
+	hot     int // interfaces of which columns are kept
 	lastErr error
 	bucket  [buckets]uint32
 }
@@ -151,6 +152,9 @@ func (s *Sampler) enter() {
 	}
 	for key, n := range s.totals {
 		if n.seen != s.rounds {
+			if n.heat != nil {
+				s.hot--
+			}
 			delete(s.totals, key)
 		}
 	}
@@ -197,8 +201,11 @@ func (s *Sampler) publish(now time.Duration) {
 
 // column keeps the second's numbers of an interface that carries something.
 func (s *Sampler) column(n *netdevTotal) {
-	if s.h.Recorded() || n.heat == nil && s.bucket == ([buckets]uint32{s.bucket[0]}) {
+	if s.h.Recorded() || n.heat == nil && (s.bucket == [buckets]uint32{s.bucket[0]} || s.hot == maxHot) {
 		return
+	}
+	if n.heat == nil {
+		s.hot++
 	}
 	n.warm(Column{time.Now(), s.bucket})
 }
