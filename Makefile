@@ -30,7 +30,7 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build fabricd-nvml run test deps fmt vet race lint generate generated rules e2e e2e-latest modules cross lab lab-shell bench golden cover clean help
+.PHONY: build fabricd-nvml run test deps fmt vet race lint generate objects generated rules e2e e2e-latest modules cross lab lab-shell bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
@@ -69,6 +69,9 @@ generate: build ## write the manuals, the dashboards and the README's blocks ane
 	scripts/replace docs/fabricd.yaml ./fabricd manual config
 	$(GO) -C dashboards run . -o .
 	$(GO) -C tools run ./readme ../README.md
+
+objects: ## compile the programs that run in the kernel anew (bpf/), with Debian 12's clang
+	$(GO) generate ./bpf
 
 generated: ## fail if `make generate` changes anything
 	@scripts/generated

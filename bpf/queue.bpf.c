@@ -114,10 +114,9 @@ struct device {
 struct control {
 	// Written by user space.
 	__u64 interval; // of the timer
-	__u64 deadline; // of this tick
+	__u64 deadline; // of this tick; with the timer, of the next one
 	__u32 netns;    // the inode of the network namespace
 	__u32 want;     // the bank that peaks are to go to
-	__u32 stop, pad;
 	// Written by the program.
 	__u32 bank, found; // found: the namespace
 	__u64 net;         // its address
@@ -150,6 +149,17 @@ struct {
 	__type(key, __u32);
 	__type(value, struct control);
 } controls SEC(".maps");
+
+struct timer {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct timer);
+} timers SEC(".maps");
 
 // Functions that are not static are verified once, whoever calls them: what they branch over does not multiply.
 
@@ -266,35 +276,108 @@ static __always_inline void begin(struct sweep *w, __u32 device)
 	w->queues = (__u64)queues;
 }
 
-// above adds what waits in the queueing discipline, which queues may share.
-static __always_inline void above(struct sweep *w, struct slot *s, struct netdev_queue *queue)
+// Kernels from 6.2 on let programs read through a pointer whose type is known, without a call for each field.
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
+
+#define TYPED(address, type) ((struct type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(struct type)))
+
+// What is seen of a queue.
+struct seen {
+	__u64 qdisc;
+	__u32 queued, completed, limit;
+	__u32 state;
+};
+
+// see reads a queue. The completed bytes come before those that were queued: what is completed in between must not make
+// the difference negative.
+static __always_inline void see(__u64 address, struct seen *s)
 {
-	struct Qdisc *qdisc = 0;
+	struct netdev_queue *queue = (void *)address;
+	unsigned long state = 0;
+
+	if (bpf_rdonly_cast) {
+		queue = TYPED(address, netdev_queue);
+		s->qdisc = (__u64)queue->qdisc;
+		if (!bpf_core_field_exists(queue->dql))
+			return;
+		s->completed = *(volatile __u32 *)&queue->dql.num_completed;
+		s->limit = queue->dql.limit;
+		s->queued = *(volatile __u32 *)&queue->dql.num_queued;
+		s->state = queue->state;
+		return;
+	}
+	bpf_core_read(&s->qdisc, sizeof(s->qdisc), &queue->qdisc);
+	if (!bpf_core_field_exists(queue->dql))
+		return;
+	bpf_core_read(&s->completed, sizeof(s->completed), &queue->dql.num_completed);
+	bpf_core_read(&s->limit, sizeof(s->limit), &queue->dql.limit);
+	bpf_core_read(&s->queued, sizeof(s->queued), &queue->dql.num_queued);
+	bpf_core_read(&state, sizeof(state), &queue->state);
+	s->state = state;
+}
+
+// above adds what waits in the queueing discipline, which queues may share.
+static __always_inline void above(struct sweep *w, struct slot *s, __u64 address)
+{
+	struct Qdisc *qdisc = (void *)address;
 	unsigned int flags = 0;
 	__u32 backlog = 0;
 
-	bpf_core_read(&qdisc, sizeof(qdisc), &queue->qdisc);
-	if (!qdisc || (__u64)qdisc == w->qdisc) {
+	if (!address || address == w->qdisc) {
 		s->backlog = 0;
 		return;
 	}
-	w->qdisc = (__u64)qdisc;
-	bpf_core_read(&flags, sizeof(flags), &qdisc->flags);
+	w->qdisc = address;
+	if (bpf_rdonly_cast) {
+		qdisc = TYPED(address, Qdisc);
+		flags = qdisc->flags;
+		backlog = qdisc->qstats.backlog;
+	} else {
+		bpf_core_read(&flags, sizeof(flags), &qdisc->flags);
+		bpf_core_read(&backlog, sizeof(backlog), &qdisc->qstats.backlog);
+	}
 	if (flags & CPU_STATS) {
 		w->blind = 1;
 		return;
 	}
-	bpf_core_read(&backlog, sizeof(backlog), &qdisc->qstats.backlog);
 	s->backlog = backlog;
 	w->backlog += backlog;
 }
 
+// add counts a sample of a queue.
+static __always_inline void add(struct sweep *w, struct slot *s, struct device *d, const struct seen *seen)
+{
+	__u32 inflight = seen->queued - seen->completed, limit = seen->limit;
+
+	s->samples++;
+	if (inflight) {
+		s->busy++;
+		s->sum += inflight;
+		count(s->depth, inflight);
+		if (inflight > s->peak[w->bank & 1])
+			s->peak[w->bank & 1] = inflight;
+		if (limit && inflight >= limit)
+			s->full++;
+	} else {
+		s->depth[0]++;
+	}
+	if (limit && (inflight >= limit || limit < d->frames))
+		s->tight++;
+	if (seen->state & DRIVER_STOP)
+		s->stopped++;
+	if (!inflight || seen->completed != s->completed)
+		s->changed = w->now;
+	s->inflight = inflight;
+	s->limit = limit;
+	s->completed = seen->completed;
+	w->depth += inflight;
+}
+
 static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
 {
-	struct netdev_queue *queue;
+	struct seen seen = {};
 	struct device *d;
-	__u32 queued = 0, completed = 0, limit = 0, inflight, at;
-	unsigned long state = 0;
+	__u32 at;
 
 	if (!s->device)
 		return 1;
@@ -306,39 +389,12 @@ static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
 	d = bpf_map_lookup_elem(&devices, &at);
 	if (!d || !w->queues || s->queue >= w->n)
 		return 0;
-	queue = (void *)w->queues + (__u64)s->queue * bpf_core_type_size(struct netdev_queue);
-	above(w, s, queue);
-	if (!bpf_core_field_exists(queue->dql)) // without CONFIG_BQL
-		return 0;
-	// The completed bytes first: what is completed in between must not make the difference negative.
-	bpf_core_read(&completed, sizeof(completed), &queue->dql.num_completed);
-	bpf_core_read(&limit, sizeof(limit), &queue->dql.limit);
-	bpf_core_read(&queued, sizeof(queued), &queue->dql.num_queued);
-	bpf_core_read(&state, sizeof(state), &queue->state);
-	inflight = queued - completed;
-	if (queued)
+	see(w->queues + (__u64)s->queue * bpf_core_type_size(struct netdev_queue), &seen);
+	above(w, s, seen.qdisc);
+	if (seen.queued)
 		d->used = 1;
-
-	s->samples++;
-	s->sum += inflight;
-	count(s->depth, inflight);
-	if (inflight > s->peak[w->bank & 1])
-		s->peak[w->bank & 1] = inflight;
-	if (inflight) {
-		s->busy++;
-		if (limit && inflight >= limit)
-			s->full++;
-	}
-	if (limit && (inflight >= limit || limit < d->frames))
-		s->tight++;
-	if (state & DRIVER_STOP)
-		s->stopped++;
-	if (!inflight || completed != s->completed)
-		s->changed = w->now;
-	s->inflight = inflight;
-	s->limit = limit;
-	s->completed = completed;
-	w->depth += inflight;
+	if (bpf_core_field_exists(((struct netdev_queue *)0)->dql)) // with CONFIG_BQL
+		add(w, s, d, &seen);
 	return 0;
 }
 
@@ -404,4 +460,46 @@ int sample(void *ctx)
 		return 1;
 	look(c, now, now > c->deadline ? now - c->deadline : 0);
 	return 0;
+}
+
+// tick is one tick of the kernel's timer. The next one's time does not depend on how late this one is.
+static int tick(void *map, __u32 *key, struct timer *t)
+{
+	struct control *c = the_control();
+	__u64 now = bpf_ktime_get_ns(), missed;
+
+	if (!c || !c->interval)
+		return 0;
+	look(c, now, now > c->deadline ? now - c->deadline : 0);
+	c->deadline += c->interval;
+	now = bpf_ktime_get_ns();
+	if (now >= c->deadline) {
+		missed = (now - c->deadline) / c->interval + 1;
+		c->missed += missed;
+		c->deadline += missed * c->interval;
+	}
+	bpf_timer_start(&t->timer, c->deadline - now, 0);
+	return 0;
+}
+
+// arm starts the timer. It lives as long as somebody holds its map open.
+SEC("syscall")
+int arm(void *ctx)
+{
+	struct control *c = the_control();
+	__u32 zero = 0;
+	struct timer *t = bpf_map_lookup_elem(&timers, &zero);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!c || !t || !c->interval)
+		return 1;
+	c->net = namespace(c->netns);
+	c->found = c->net != 0;
+	if (!c->net)
+		return 1;
+	c->deadline = now - now % c->interval + c->interval;
+	if (bpf_timer_init(&t->timer, &timers, 1 /* CLOCK_MONOTONIC */))
+		return 2;
+	bpf_timer_set_callback(&t->timer, tick);
+	return bpf_timer_start(&t->timer, c->deadline - now, 0) ? 2 : 0;
 }

@@ -19,24 +19,29 @@ type Queues struct {
 	Devices []QueueDevice
 	Control *QueueControl
 
-	objects QueueObjects
+	objects *ebpf.Collection
 	mapped  [][]byte
 	options ebpf.RunOptions
 }
 
 // OpenQueues loads the sampler with room for so many queues and devices. It looks at the devices of the network
-// namespace with this inode.
-func OpenQueues(slots, devices int, netns uint32) (*Queues, error) {
+// namespace with this inode. With timer it can be armed, which needs a kernel of 5.15 or later.
+func OpenQueues(slots, devices int, netns uint32, timer bool) (*Queues, error) {
 	spec, err := LoadQueue()
 	if err != nil {
 		return nil, err
 	}
 	spec.Maps[QueueMapSlots].MaxEntries = uint32(max(slots, 1))
 	spec.Maps[QueueMapDevices].MaxEntries = uint32(max(devices, 1))
-	q := &Queues{}
-	if err := spec.LoadAndAssign(&q.objects, nil); err != nil {
+	if !timer {
+		delete(spec.Programs, QueueProgArm)
+		delete(spec.Maps, QueueMapTimers)
+	}
+	objects, err := ebpf.NewCollection(spec)
+	if err != nil {
 		return nil, shortError(err)
 	}
+	q := &Queues{objects: objects}
 	if err := q.mapAll(slots, devices); err != nil {
 		q.Close()
 		return nil, err
@@ -56,13 +61,13 @@ func shortError(err error) error {
 
 func (q *Queues) mapAll(slots, devices int) error {
 	var err error
-	if q.Slots, err = mapped[QueueSlot](q, q.objects.Slots, slots); err != nil {
+	if q.Slots, err = mapped[QueueSlot](q, q.objects.Maps[QueueMapSlots], slots); err != nil {
 		return err
 	}
-	if q.Devices, err = mapped[QueueDevice](q, q.objects.Devices, devices); err != nil {
+	if q.Devices, err = mapped[QueueDevice](q, q.objects.Maps[QueueMapDevices], devices); err != nil {
 		return err
 	}
-	control, err := mapped[QueueControl](q, q.objects.Controls, 1)
+	control, err := mapped[QueueControl](q, q.objects.Maps[QueueMapControls], 1)
 	if err == nil {
 		q.Control = &control[0]
 	}
@@ -83,23 +88,42 @@ func mapped[T any](q *Queues, m *ebpf.Map, n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n), nil
 }
 
-var errNoNamespace = errors.New("the kernel's list holds no such network namespace")
+// Errors of the programs.
+var (
+	errNoNamespace = errors.New("the kernel's list holds no such network namespace")
+	errNoTimer     = errors.New("the kernel's timer does not start")
+)
 
 // Sample takes one sample of all queues. deadline is when it should have been taken, on the monotonic clock.
 func (q *Queues) Sample(deadline time.Duration) error {
 	q.Control.Deadline = uint64(deadline)
-	code, err := q.objects.Sample.Run(&q.options)
-	if err == nil && code != 0 {
-		return errNoNamespace
-	}
-	return err
+	return q.run(QueueProgSample)
 }
 
-// Close unloads the sampler; its memory is gone then.
+// Arm has the kernel's timer take samples from now on.
+func (q *Queues) Arm(every time.Duration) error {
+	q.Control.Interval = uint64(every)
+	return q.run(QueueProgArm)
+}
+
+func (q *Queues) run(program string) error {
+	code, err := q.objects.Programs[program].Run(&q.options)
+	switch {
+	case err != nil:
+		return err
+	case code == 1:
+		return errNoNamespace
+	case code != 0:
+		return errNoTimer
+	}
+	return nil
+}
+
+// Close unloads the sampler; its memory is gone then, and its timer stops.
 func (q *Queues) Close() {
 	for _, b := range q.mapped {
 		unix.Munmap(b) //nolint:errcheck // it was mapped
 	}
 	q.Slots, q.Devices, q.Control, q.mapped = nil, nil, nil, nil
-	q.objects.Close() //nolint:errcheck // nothing is left to do
+	q.objects.Close()
 }

@@ -19,8 +19,6 @@ type QueueControl struct {
 	Deadline uint64
 	Netns    uint32
 	Want     uint32
-	Stop     uint32
-	Pad      uint32
 	Bank     uint32
 	Found    uint32
 	Net      uint64
@@ -72,6 +70,14 @@ type QueueSlot struct {
 	Pad       uint32
 }
 
+type QueueTimer struct {
+	_     structs.HostLayout
+	Timer struct {
+		_      structs.HostLayout
+		Opaque [2]uint64
+	}
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
@@ -79,6 +85,8 @@ const (
 	QueueMapControls = "controls"
 	QueueMapDevices  = "devices"
 	QueueMapSlots    = "slots"
+	QueueMapTimers   = "timers"
+	QueueProgArm     = "arm"
 	QueueProgSample  = "sample"
 )
 
@@ -124,6 +132,7 @@ type QueueSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type QueueProgramSpecs struct {
+	Arm    *ebpf.ProgramSpec `ebpf:"arm"`
 	Sample *ebpf.ProgramSpec `ebpf:"sample"`
 }
 
@@ -134,6 +143,7 @@ type QueueMapSpecs struct {
 	Controls *ebpf.MapSpec `ebpf:"controls"`
 	Devices  *ebpf.MapSpec `ebpf:"devices"`
 	Slots    *ebpf.MapSpec `ebpf:"slots"`
+	Timers   *ebpf.MapSpec `ebpf:"timers"`
 }
 
 // QueueVariableSpecs contains global variables before they are loaded into the kernel.
@@ -165,6 +175,7 @@ type QueueMaps struct {
 	Controls *ebpf.Map `ebpf:"controls"`
 	Devices  *ebpf.Map `ebpf:"devices"`
 	Slots    *ebpf.Map `ebpf:"slots"`
+	Timers   *ebpf.Map `ebpf:"timers"`
 }
 
 func (m *QueueMaps) Close() error {
@@ -172,6 +183,7 @@ func (m *QueueMaps) Close() error {
 		m.Controls,
 		m.Devices,
 		m.Slots,
+		m.Timers,
 	)
 }
 
@@ -185,11 +197,13 @@ type QueueVariables struct {
 //
 // It can be passed to LoadQueueObjects or ebpf.CollectionSpec.LoadAndAssign.
 type QueuePrograms struct {
+	Arm    *ebpf.Program `ebpf:"arm"`
 	Sample *ebpf.Program `ebpf:"sample"`
 }
 
 func (p *QueuePrograms) Close() error {
 	return _QueueClose(
+		p.Arm,
 		p.Sample,
 	)
 }

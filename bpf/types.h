@@ -14,4 +14,8 @@ typedef long long __s64;
 typedef unsigned long long __u64, __be64, __le64;
 
 enum { BPF_MAP_TYPE_ARRAY = 2 };
+struct bpf_timer {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
 enum { BPF_F_MMAPABLE = 1 << 10 };

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/fabricd/fabricd/collectors"
@@ -31,10 +33,44 @@ func (f *hostFlags) register(k *kingpin.Application) {
 
 // collectorFlags adds --collector.NAME and --no-collector.NAME.
 func (a *app) collectorFlags() {
-	a.collector = map[string]*bool{}
+	a.collector, a.sampling = map[string]*bool{}, map[string]*sampling{}
 	for _, c := range all.List() {
 		name := c.Doc().Name
 		a.collector[name] = a.Flag("collector."+name, "Enable the "+name+" collector.").Default("true").Bool()
+		if d := c.Doc(); d.Samples > 0 {
+			s := &sampling{}
+			a.sampling[name] = s
+			f := a.Flag("collector."+name+".interval", fmt.Sprintf("Time between two samples of the %s collector, from %s to %s; by default %s.", name, fastest, slowest, d.Samples))
+			durationVar(f.PlaceHolder(d.Samples.String()).IsSetByUser(&s.given), "--collector."+name+".interval", &s.every, d.Samples, fastest, slowest)
+		}
+	}
+}
+
+// A sampling is how often a collector that samples by itself does.
+type sampling struct {
+	every time.Duration
+	given bool
+}
+
+// Bounds of what can be asked for.
+const (
+	fastest = time.Millisecond
+	slowest = time.Second
+)
+
+// setSampling puts the intervals that flags give in the place of the
+// configuration's.
+func (a *app) setSampling(c *config.Config) {
+	for name, s := range a.sampling {
+		if !s.given {
+			continue
+		}
+		if c.Collectors == nil {
+			c.Collectors = map[string]config.Collector{}
+		}
+		k := c.Collectors[name]
+		k.Interval = s.every
+		c.Collectors[name] = k
 	}
 }
 
@@ -107,6 +143,7 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 		}
 		h.SetExclude(append(o.Exclude, c.Devices.Exclude...))
 	}
+	a.setSampling(c)
 	return h, c, nil
 }
 

@@ -98,6 +98,7 @@ type app struct {
 	host           hostFlags
 	gpus           *gpu.Client // of a live machine
 	collector      map[string]*bool
+	sampling       map[string]*sampling // of collectors that sample by themselves
 }
 
 func newApp(stdout, stderr io.Writer) *app {

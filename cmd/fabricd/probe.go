@@ -27,6 +27,7 @@ import (
 func (a *app) probeCommand() {
 	c := a.Application.Command("probe", "Ask by trying: these commands use the hardware that they ask about.")
 	a.probeGDRCommand(c)
+	a.probeQueueCommand(c)
 }
 
 // gdrFlags are those of probe gdr.

@@ -104,7 +104,7 @@ func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
 	limit := time.Duration(e.Threshold("seconds") * float64(time.Second))
 	switch {
 	case r.timeouts.Grown > 0:
-		return r.timedOut(age)
+		return r.timedOut()
 	case e.View.Still || r.Traffic.Packets.OK && r.Traffic.Span == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: whether a queue moves needs a second")
 	case r.Err != nil && r.q == nil:
@@ -131,11 +131,10 @@ func (r *row) without() string {
 	return " as far as the driver tells: it does not use byte queue limits"
 }
 
-func (r *row) timedOut(age time.Duration) collectors.Verdict {
+func (r *row) timedOut() collectors.Verdict {
 	t := r.timeouts
 	more := ""
 	if r.q != nil && r.q.Inflight > 0 && r.q.Standing >= time.Second {
-		age = max(age, r.q.Standing)
 		more = "; " + strconv.Itoa(int(r.q.Inflight)) + " bytes have been in flight for " + r.q.Standing.Round(time.Second).String()
 	}
 	return collectors.Verdictf(collectors.Fail, "tx_timeout rose by %d to %d, first %s and last %s ago%s: the device does not complete what the queue hands over",

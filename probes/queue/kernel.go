@@ -18,21 +18,34 @@ type kernel struct {
 	*bpf.Queues
 }
 
-// openKernel loads the program. An error says why it cannot be.
-func openKernel(h *probes.Host, o Options, places []place) (*kernel, error) {
-	if o.Way == Files {
-		return nil, errors.New("the files were asked for")
+// maxTimed bounds the queues that the kernel's timer looks at: it interrupts
+// whatever runs.
+const maxTimed = 4096
+
+var (
+	errAsked    = errors.New("another way was asked for")
+	errTooLarge = fmt.Errorf("the kernel's timer is not held up by more than %d queues", maxTimed)
+)
+
+// openKernel loads the program, to be run by the kernel's timer or by us. An
+// error says why it cannot be.
+func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel, error) {
+	switch {
+	case o.Way != Best && (o.Way == Timer) != timer, o.Way == Files:
+		return nil, errAsked
+	case timer && countQueues(places) > maxTimed:
+		return nil, errTooLarge
 	}
 	netns, err := namespace(h, places)
 	if err != nil {
 		return nil, err
 	}
-	q, err := bpf.OpenQueues(countQueues(places), len(places), netns)
+	q, err := bpf.OpenQueues(countQueues(places), len(places), netns, timer)
 	if err != nil {
 		return nil, refusal(err)
 	}
 	k := &kernel{q}
-	if err := q.Sample(monotonic()); err != nil {
+	if err := q.Sample(monotonic()); err != nil { // without queues as yet: does it run at all?
 		k.close()
 		return nil, err
 	}
@@ -54,6 +67,15 @@ func (k *kernel) mem() memory { return memory{k.Slots, k.Devices, k.Control} }
 
 func (k *kernel) sample(deadline, _ time.Duration, _ func() time.Duration) error {
 	return k.Sample(deadline)
+}
+
+// start has the kernel's timer take samples, or changes its interval.
+func (k *kernel) start(every time.Duration) error {
+	if k.Control.Interval > 0 {
+		k.Control.Interval = uint64(every)
+		return nil
+	}
+	return k.Arm(every)
 }
 
 func (k *kernel) problem(int) error { return nil }

@@ -3,6 +3,8 @@
 package queue
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -27,7 +29,6 @@ type layout struct {
 	left   int
 	way    Way
 	why    string // no better way
-	timed  bool   // the kernel's timer samples, not we
 }
 
 func countQueues(places []place) int {
@@ -41,15 +42,26 @@ func countQueues(places []place) int {
 // newLayout prepares samples of places by the best way that there is.
 func newLayout(h *probes.Host, o Options, places []place, left int, now time.Duration) *layout {
 	l := &layout{places: places, left: left, way: Files}
-	if h.Recorded() {
-		l.sweeper = newFiles(h, places)
-	} else if kernel, err := openKernel(h, o, places); err == nil {
-		l.sweeper, l.way = kernel, Kernel
-	} else {
-		l.sweeper, l.why = newFiles(h, places), err.Error()
-	}
+	l.sweeper = l.open(h, o)
 	l.arrange(o, now)
 	return l
+}
+
+func (l *layout) open(h *probes.Host, o Options) sweeper {
+	if h.Recorded() {
+		return newFiles(h, l.places)
+	}
+	var reasons []string
+	for _, way := range []Way{Timer, Kernel} {
+		k, err := openKernel(h, o, l.places, way == Timer)
+		if err == nil {
+			l.way, l.why = way, strings.Join(reasons, "; ")
+			return k
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", way, err))
+	}
+	l.why = probes.Printable(strings.Join(reasons, "; "))
+	return newFiles(h, l.places)
 }
 
 // arrange writes into the memory which slot is which queue.

@@ -3,6 +3,7 @@
 package queue
 
 import (
+	"errors"
 	"runtime"
 	"time"
 
@@ -15,33 +16,69 @@ const (
 	share = 0.05
 )
 
-// run samples until it is stopped, in a thread of its own, at absolute times:
-// what one tick is late does not add to the next.
+// run samples until it is stopped, in a thread of its own.
 func (s *Sampler) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(s.done)
-	now := monotonic()
-	deadline, publish := s.after(now), now+publishEvery
 	for !s.stop.Load() {
+		if s.layout.way == Timer {
+			s.watch()
+		} else {
+			s.sample()
+		}
+		s.takeOver()
+	}
+}
+
+// sample takes samples for a second, at absolute times: what one tick is late
+// does not add to the next.
+func (s *Sampler) sample() {
+	now := monotonic()
+	deadline, publish := s.after(now), now-now%publishEvery+publishEvery
+	for {
 		sleepUntil(deadline)
 		now = monotonic()
 		s.lastErr = s.layout.sample(deadline, now, monotonic)
 		end := monotonic()
 		s.account(end - now)
+		if s.stop.Load() {
+			return
+		}
 		if end >= publish {
-			s.takeOver()
 			s.publish(end)
-			publish = end - end%publishEvery + publishEvery
+			return
 		}
-		next := deadline + s.every
-		if late := monotonic() - next; late > 0 {
-			s.layout.mem().control.Missed += uint64(late/s.every) + 1
-			next = s.after(next + late)
+		deadline += s.every
+		if end >= deadline {
+			missed := (end-deadline)/s.every + 1
+			s.layout.mem().control.Missed += uint64(missed)
+			deadline += missed * s.every
 		}
-		deadline = next
 	}
 }
+
+// watch lets the kernel's timer take samples for a second.
+func (s *Sampler) watch() {
+	c := s.layout.mem().control
+	if c.Interval != uint64(s.every) {
+		s.lastErr = s.layout.sweeper.(*kernel).start(s.every)
+	}
+	ticks, cost := c.Ticks, c.CostNs
+	now := monotonic()
+	sleepUntil(now - now%publishEvery + publishEvery)
+	if s.stop.Load() {
+		return
+	}
+	if more := c.Ticks - ticks; more > 0 {
+		s.account(time.Duration((c.CostNs - cost) / more))
+	} else if s.lastErr == nil && s.every < publishEvery {
+		s.lastErr = errNoTicks
+	}
+	s.publish(monotonic())
+}
+
+var errNoTicks = errors.New("the kernel's timer takes no samples")
 
 // after gives the next tick: ticks lie on a grid.
 func (s *Sampler) after(now time.Duration) time.Duration { return now - now%s.every + s.every }

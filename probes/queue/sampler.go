@@ -33,6 +33,7 @@ type Sampler struct {
 	cost    time.Duration // of a sample, smoothed
 	totals  map[string]*netdevTotal
 	rounds  uint64
+	hot     int // interfaces of which columns are kept
 	lastErr error
 	bucket  [buckets]uint32
 }
@@ -40,6 +41,7 @@ type Sampler struct {
 // Open prepares a Sampler; a live one begins at once. An error that is
 // fs.ErrNotExist says that there are no network interfaces.
 func Open(h *probes.Host, o Options) (*Sampler, error) {
+	o.Every = min(max(o.Every, time.Millisecond), time.Second)
 	s := &Sampler{h: h, options: o, every: o.Every, totals: map[string]*netdevTotal{}}
 	places, left, err := find(h, o.Netdevs)
 	if err != nil {
@@ -150,6 +152,9 @@ func (s *Sampler) enter() {
 	}
 	for key, n := range s.totals {
 		if n.seen != s.rounds {
+			if n.heat != nil {
+				s.hot--
+			}
 			delete(s.totals, key)
 		}
 	}
@@ -159,7 +164,7 @@ func (s *Sampler) enter() {
 func (s *Sampler) publish(now time.Duration) {
 	l := s.layout
 	m := l.mem()
-	bank := s.flip(m.control)
+	bank := s.flip(l, m.control)
 	snapshot := &Snapshot{
 		At: now, Way: l.way, Why: l.why, Every: s.every, Ticks: m.control.Ticks, Missed: m.control.Missed,
 		Cost: time.Duration(m.control.CostNs), Queues: len(m.slots), LeftOut: l.left, Err: s.lastErr,
@@ -196,16 +201,23 @@ func (s *Sampler) publish(now time.Duration) {
 
 // column keeps the second's numbers of an interface that carries something.
 func (s *Sampler) column(n *netdevTotal) {
-	if s.h.Recorded() || n.heat == nil && s.bucket == ([buckets]uint32{s.bucket[0]}) {
+	if s.h.Recorded() || n.heat == nil && (s.bucket == [buckets]uint32{s.bucket[0]} || s.hot == maxHot) {
 		return
+	}
+	if n.heat == nil {
+		s.hot++
 	}
 	n.warm(Column{time.Now(), s.bucket})
 }
 
 // flip lets peaks go to the other bank and gives the one that is complete now.
-func (s *Sampler) flip(c *bpf.QueueControl) (complete uint32) {
+func (s *Sampler) flip(l *layout, c *bpf.QueueControl) (complete uint32) {
 	complete = c.Want & 1
 	c.Want = complete ^ 1
+	if l.way == Timer && c.Interval > 0 { // the tick that is at work, or the next one, sees it
+		const margin = 200 * time.Microsecond
+		sleepUntil(monotonic() + s.every + margin)
+	}
 	return complete
 }
 

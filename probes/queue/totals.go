@@ -22,7 +22,6 @@ const (
 type netdevTotal struct {
 	place
 	inflight, backlog Histogram
-	blind             bool // the backlog was not known in some sample
 	last              bpf.QueueDevice
 	peaks             ring
 	queues            []queueTotal

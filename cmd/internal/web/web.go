@@ -82,6 +82,7 @@ func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", s.ready)
 	mux.HandleFunc("GET /api/v1/findings", s.findings)
+	mux.HandleFunc("GET /api/v1/queues/heat", s.heat)
 	mux.HandleFunc("GET /{$}", live.serve)
 	mux.HandleFunc("GET /events", live.events)
 	for _, asset := range []string{"style.css", "live.js", "icon.svg"} {

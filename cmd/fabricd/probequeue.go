@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/fabricd/fabricd/cmd/internal/queueview"
+	"github.com/fabricd/fabricd/cmd/internal/topoview"
+	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/queue"
+	"golang.org/x/term"
+)
+
+// queueFlags are those of probe queue.
+type queueFlags struct {
+	netdevs       []string
+	every, length time.Duration
+	format        string
+}
+
+func (a *app) probeQueueCommand(parent *kingpin.CmdClause) {
+	var f queueFlags
+	a.actions["probe queue"] = func() error { return a.probeQueue(&f) }
+	c := parent.Command("queue", "Watch transmit queues: how many bytes are in flight, and above them, many times a second. It only reads. In a terminal the picture is drawn in place; a summary follows.")
+	c.Flag("netdev", "Interface to watch, of whatever kind (repeatable); by default all that belong to hardware.").PlaceHolder("NAME").StringsVar(&f.netdevs)
+	durationVar(c.Flag("interval", "Time between two looks, from 1ms to 1s.").PlaceHolder("1ms"), "--interval", &f.every, fastest, fastest, slowest)
+	durationVar(c.Flag("for", "How long to watch; by default until it is interrupted.").PlaceHolder("10s"), "--for", &f.length, 0, fastest, 30*24*time.Hour)
+	enumVar(c.Flag("format", "text, or csv with every sample."), "--format", &f.format, "text", "csv")
+}
+
+// redraw is the time between two pictures.
+const redraw = 200 * time.Millisecond
+
+func (a *app) probeQueue(f *queueFlags) error {
+	h, _, err := a.open()
+	if err != nil {
+		return err
+	}
+	if err := checkNetdevs(h, f.netdevs); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	watch := func(take func(*queue.Sweep) error) error {
+		err := queue.Watch(ctx, h, queue.Options{Every: f.every, Netdevs: f.netdevs}, func(s *queue.Sweep) error {
+			if err := take(s); err != nil {
+				return err
+			}
+			if f.length > 0 && s.At >= f.length && !h.Recorded() {
+				return errEnough
+			}
+			return nil
+		})
+		if err == nil || errors.Is(err, errEnough) {
+			return nil
+		}
+		return fmt.Errorf("watching queues: %w", err)
+	}
+	if f.format == "csv" {
+		c := queueview.NewCSV(a.stdout)
+		return errors.Join(watch(c.Add), c.Flush())
+	}
+	return a.watchQueues(h, watch)
+}
+
+// errEnough ends watching.
+var errEnough = errors.New("enough was seen")
+
+func checkNetdevs(h *probes.Host, names []string) error {
+	all, err := h.Interfaces()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(i probes.Interface) bool { return i.Name == name }) {
+			return usage("--netdev %s: there is no interface of this name, or it is excluded", probes.Printable(name))
+		}
+	}
+	if len(names) == 0 && !slices.ContainsFunc(all, func(i probes.Interface) bool { return i.Hardware }) {
+		return exitError{exitUnknown, errors.New("no network interface belongs to hardware; --netdev names another")}
+	}
+	return nil
+}
+
+// watchQueues shows the queues until watch ends, and then the summary.
+func (a *app) watchQueues(h *probes.Host, watch func(func(*queue.Sweep) error) error) error {
+	look := queueview.Look{Unicode: topoview.SpeaksUTF8(os.Getenv), Width: columns(a.stdout)}
+	terminal := look.Width > 0 && !h.Recorded()
+	if file, ok := a.stdout.(*os.File); ok && terminal {
+		if _, height, err := term.GetSize(int(file.Fd())); err == nil {
+			look.Height = height
+		}
+	}
+	v, every := queueview.New(look), time.Second
+	show := v.Lines
+	if terminal {
+		show, every = v.Draw, redraw
+	}
+	next := every
+	err := watch(func(s *queue.Sweep) error {
+		v.Add(s)
+		if s.At < next && !h.Recorded() {
+			return nil
+		}
+		next = s.At - s.At%every + every
+		return show(a.stdout)
+	})
+	if err != nil {
+		return err
+	}
+	return v.Summary(a.stdout)
+}

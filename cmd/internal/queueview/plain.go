@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queueview
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fabricd/fabricd/probes/queue"
+)
+
+// Lines writes a line for each queue that carried something since the last
+// call: for what is no terminal.
+func (v *View) Lines(w io.Writer) error {
+	var b strings.Builder
+	for _, l := range v.queues {
+		if l.recent > 0 {
+			fmt.Fprintf(&b, "%7.1fs  %s tx %d: peak %s, limit %s, occupied in %.1f %% of %d samples\n",
+				v.end.Seconds(), l.netdev, l.index, size(l.recent), size(l.limit), 100*float64(l.recentOccupied)/float64(max(l.recentSamples, 1)), l.recentSamples)
+		}
+		l.recent, l.recentSamples, l.recentOccupied = 0, 0, 0
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Summary writes what was seen in all.
+func (v *View) Summary(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(v.head() + "\n")
+	if v.why != "" && v.way == queue.Files {
+		b.WriteString("no program in the kernel: " + v.why + "\n")
+	}
+	list, idle := v.shown(len(v.queues))
+	for _, l := range list {
+		fmt.Fprintf(&b, "%s tx %d: half of the samples at most %s, 99 %% at most %s, peak %s; ", l.netdev, l.index, size(l.quantile(0.5)), size(l.quantile(0.99)), size(l.peak))
+		if l.limits {
+			fmt.Fprintf(&b, "at its limit (%s now) in %.1f %%\n", size(l.limit), 100*float64(l.full)/float64(l.samples))
+		} else {
+			b.WriteString("no byte queue limits: only what waits above the queue is seen\n")
+		}
+	}
+	if idle > 0 {
+		fmt.Fprintf(&b, "%d queues with nothing in any sample%s\n", idle, v.unlimited())
+	}
+	if len(v.queues) == 0 {
+		b.WriteString("no queue tells what it holds: there are no byte queue limits\n")
+	}
+	b.WriteString("RDMA traffic never enters these queues.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// unlimited names the interfaces that were not seen to use byte queue limits.
+func (v *View) unlimited() string {
+	limits := map[string]bool{}
+	var names []string
+	for _, l := range v.queues {
+		if _, ok := limits[l.netdev]; !ok {
+			names = append(names, l.netdev)
+		}
+		limits[l.netdev] = limits[l.netdev] || l.limits
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return limits[name] })
+	if len(names) == 0 {
+		return ""
+	}
+	return "; no byte queue limits as far as was seen: " + strings.Join(names, ", ")
+}
+
+// A CSV writes every sample.
+type CSV struct{ w *bufio.Writer }
+
+// NewCSV writes the head.
+func NewCSV(w io.Writer) *CSV {
+	c := &CSV{bufio.NewWriterSize(w, 64<<10)}
+	c.w.WriteString("seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n") //nolint:errcheck // Flush says it
+	return c
+}
+
+// Add writes a look at all queues.
+func (c *CSV) Add(s *queue.Sweep) error {
+	var b []byte
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		b = c.w.AvailableBuffer()
+		b = strconv.AppendFloat(b, s.At.Round(time.Microsecond).Seconds(), 'f', 6, 64)
+		b = append(append(b, ','), field(q.Netdev)...)
+		for _, n := range []uint32{uint32(q.Index), q.Inflight, q.Limit, q.Backlog} {
+			b = strconv.AppendUint(append(b, ','), uint64(n), 10)
+		}
+		if _, err := c.w.Write(append(b, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Flush writes what is held back.
+func (c *CSV) Flush() error { return c.w.Flush() }
+
+// field quotes a name where CSV asks for it.
+func field(s string) string {
+	if strings.ContainsAny(s, ",\"\r\n") {
+		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	}
+	return s
+}

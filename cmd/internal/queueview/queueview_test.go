@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queueview
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fabricd/fabricd/probes/queue"
+	"github.com/google/go-cmp/cmp"
+)
+
+// watched is a second of an interface with two queues and one without limits:
+// every tenth look finds a queue full.
+func watched(l Look) *View {
+	v := New(l)
+	for i := range 1000 {
+		s := queue.Sweep{At: time.Duration(i) * time.Millisecond, Late: 50 * time.Microsecond, Way: queue.Kernel, Queues: []queue.Sample{
+			{Netdev: "eth0", Index: 0, Limits: true, Limit: 60000}, {Netdev: "eth0", Index: 1, Limits: true, Limit: 100}, {Netdev: "veth0"},
+		}}
+		if i%10 == 0 && i < 500 {
+			s.Queues[0].Inflight = 60000
+		}
+		v.Add(&s)
+	}
+	return v
+}
+
+func TestDraw(t *testing.T) {
+	for _, test := range []struct {
+		look  Look
+		strip string
+	}{{Look{Width: 80, Height: 24}, "   @@@@@     "}, {Look{Width: 80, Height: 24, Unicode: true}, "   █████     "}} {
+		v := watched(test.look)
+		got := v.lines()
+		want := []string{
+			"1s: 1000 looks, 0 missed, 99 % within 66µs of their time, by a program in the kernel",
+			"interface         tx the last 1.3s       now       p99      peak     limit   full",
+			"eth0               0 " + test.strip + "       0 B    58 KiB    58 KiB    58 KiB   5.0%",
+			"2 queues with nothing in any sample",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		var b bytes.Buffer
+		v.Draw(&b) //nolint:errcheck // into memory
+		v.Draw(&b) //nolint:errcheck
+		if n := strings.Count(b.String(), "\x1b[4A"); n != 1 {
+			t.Errorf("it goes up %d times by four lines, not once", n)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	v := watched(Look{})
+	var b bytes.Buffer
+	for range 2 { // nothing new the second time
+		v.Lines(&b) //nolint:errcheck // into memory
+	}
+	v.Summary(&b) //nolint:errcheck
+	const want = `    1.0s  eth0 tx 0: peak 58 KiB, limit 58 KiB, occupied in 5.0 % of 1000 samples
+1s: 1000 looks, 0 missed, 99 % within 66µs of their time, by a program in the kernel
+eth0 tx 0: half of the samples at most 0 B, 99 % at most 58 KiB, peak 58 KiB; at its limit (58 KiB now) in 5.0 %
+2 queues with nothing in any sample; no byte queue limits as far as was seen: veth0
+RDMA traffic never enters these queues.
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	var b bytes.Buffer
+	c := NewCSV(&b)
+	s := queue.Sweep{At: 1500 * time.Microsecond, Queues: []queue.Sample{{Netdev: `a,"b`, Index: 3, Inflight: 1, Limit: 2, Backlog: 3}}}
+	if err := c.Add(&s); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { c.Add(&queue.Sweep{Queues: s.Queues[:0]}) }); n != 0 { //nolint:errcheck
+		t.Errorf("%g allocations", n)
+	}
+	c.Flush() //nolint:errcheck // into memory
+	if want := "seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n0.001500,\"a,\"\"b\",3,1,2,3\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/probes"
+)
+
+// What waits above the queues is what the kernel tells of the queueing
+// discipline, and an interface without byte queue limits is said to be one.
+func TestBacklog(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	c := pair(t, "4")
+	tc(t, "qdisc add dev qa root tbf rate 8kbit burst 2000 limit 1000000")
+	s := sampler(t, Options{Every: time.Millisecond, Burst: 5000, Netdevs: []string{"qa"}, Way: Timer})
+	for range 50 { // more do not fit into the socket
+		if _, err := c.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := await(t, s, "a backlog", func(v *Snapshot) bool { return v.Netdevs[0].Depth > 0 })
+	var told []struct {
+		Dev     string
+		Backlog uint64
+	}
+	if err := json.Unmarshal([]byte(command(t, "tc -j -s qdisc show dev qa")), &told); err != nil {
+		t.Fatal(err)
+	}
+	n := &v.Netdevs[0]
+	// A packet of 1042 bytes leaves every 1.042 s.
+	if d := int64(n.Depth) - int64(told[0].Backlog); d < 0 || d > 3*1042 || n.Depth > 50*1042 {
+		t.Errorf("%d bytes wait, tc says %d", n.Depth, told[0].Backlog)
+	}
+	if n.Limits.OK || n.HasFiles || n.Backlog == nil || n.Queues != 4 {
+		t.Errorf("%+v", n)
+	}
+	v = await(t, s, "a minute's peak", func(v *Snapshot) bool { return v.Netdevs[0].Peaks.Minute > 45*1042 })
+	if v.Netdevs[0].Bursts != 1 || v.Netdevs[0].Backlog.Counts[bucket(50*1042)] == 0 {
+		t.Errorf("%+v", v.Netdevs[0])
+	}
+}
+
+// Interfaces come, get other names and other numbers of queues, and go, while
+// they are sampled.
+func TestComeAndGo(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	for _, way := range []Way{Timer, Files} {
+		s := sampler(t, Options{Every: time.Millisecond, Netdevs: []string{"qa", "qz"}, Way: way})
+		if n := len(s.Snapshot().Netdevs); n != 0 {
+			t.Fatal(n)
+		}
+		is := func(name string, queues int) func(*Snapshot) bool {
+			return func(v *Snapshot) bool {
+				return v.Err == nil && len(v.Netdevs) == 1 && v.Netdevs[0].Name == name && v.Netdevs[0].Queues == queues && v.Netdevs[0].Present
+			}
+		}
+		c := pair(t, "8")
+		await(t, s, "a new interface", is("qa", 8))
+		tc(t, "qdisc add dev qa root tbf rate 1mbit burst 2000 limit 100000")
+		c.Write(make([]byte, 1000)) //nolint:errcheck // whatever
+		ip(t, "link set qa down")
+		ip(t, "link set qa name qz")
+		await(t, s, "another name", is("qz", 8))
+		ip(t, "link del qz")
+		await(t, s, "none", func(v *Snapshot) bool { return v.Err == nil && len(v.Netdevs) == 0 })
+		if v := s.Snapshot(); v.Ticks == 0 {
+			t.Errorf("%s: no ticks", way)
+		}
+		s.Close()
+	}
+}
+
+// Other namespaces' interfaces are found by their inode.
+func TestOtherNamespace(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	if err := syscall.Mount("tmpfs", "/run", "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	ip(t, "netns add other")
+	ip(t, "-n other link add qo type veth peer name qp")
+	var links []struct {
+		Ifindex uint32
+		Ifname  string
+	}
+	if err := json.Unmarshal([]byte(command(t, "ip -n other -j link show qo")), &links); err != nil {
+		t.Fatal(err)
+	}
+	var st syscall.Stat_t
+	if err := syscall.Stat("/run/netns/other", &st); err != nil {
+		t.Fatal(err)
+	}
+	q, err := bpf.OpenQueues(1, 1, uint32(st.Ino), false)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer q.Close()
+	q.Slots[0].Device, q.Devices[0].Ifindex = 1, links[0].Ifindex
+	if err := q.Sample(0); err != nil || q.Devices[0].Present != 1 || q.Devices[0].Queues == 0 || q.Slots[0].Samples != 1 {
+		t.Errorf("%v: %+v %+v", err, q.Devices[0], q.Slots[0])
+	}
+	q.Control.Netns = 1
+	if err := q.Sample(0); err == nil {
+		t.Error("a namespace that is none is found")
+	}
+}
+
+// Bursts over a shaped link are each seen, with about the length that they
+// had.
+func TestBursts(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	c := pair(t, "1")
+	const rate = 100e6 / 8
+	tc(t, "qdisc add dev qa root tbf rate 100mbit burst 3000 limit 2000000")
+	for _, length := range []time.Duration{20 * time.Millisecond, 5 * time.Millisecond, 2 * time.Millisecond} {
+		const n = 10
+		s := sampler(t, Options{Every: time.Millisecond, Burst: 2000, Netdevs: []string{"qa"}, Way: Timer})
+		for range n {
+			burst(t, c, int(length.Seconds()*rate))
+			time.Sleep(length + 30*time.Millisecond)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		v := s.Snapshot()
+		d := &v.Netdevs[0]
+		mean := d.BurstTime / time.Duration(max(d.Bursts, 1))
+		t.Logf("%s: %d of %d seen, mean %s, longest %s; %d of %d ticks missed", length, d.Bursts, n, mean, d.Longest, v.Missed, v.Ticks)
+		// A sender that is held up makes one burst two; a tick that is missed may hide a short one.
+		if length >= 5*time.Millisecond && (d.Bursts < n || d.Longest < length-3*time.Millisecond) {
+			t.Errorf("%s: %d of %d bursts, the longest %s", length, d.Bursts, n, d.Longest)
+		}
+		s.Close()
+	}
+}
+
+// burst sends so many bytes at once.
+func burst(t *testing.T, c net.Conn, bytes int) {
+	t.Helper()
+	b := make([]byte, 1400)
+	for sent := 0; sent < bytes; sent += len(b) + 42 {
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Both ways say the same of the same queues, while bytes are in flight: the
+// program's sample is held against the files read before and after it.
+func TestWaysAgree(t *testing.T) {
+	h, places := limited(t)
+	k, err := openKernel(h, Options{}, places, false)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer k.close()
+	before, after := newFiles(h, places), newFiles(h, places)
+	defer before.close()
+	defer after.close()
+	for _, w := range []sweeper{k, before, after} {
+		(&layout{sweeper: w, places: places}).arrange(Options{Burst: 3000}, monotonic())
+	}
+	before.always, after.always = true, true
+	stop := traffic(t, places[0])
+	defer stop()
+	seen, busy, differ := 0, 0, 0
+	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
+		a, b := before.slots[0], k.Slots[0]
+		now := monotonic()
+		for _, w := range []sweeper{before, k, after} {
+			if err := w.sample(now, now, monotonic); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, program := since(a, before.slots[0]), since(b, k.Slots[0])
+		if before.slots[0].Inflight != after.slots[0].Inflight || before.slots[0].Limit != after.slots[0].Limit {
+			continue // it moved in between
+		}
+		seen++
+		if file.Inflight > 0 {
+			busy++
+		}
+		if file != program {
+			differ++
+		}
+	}
+	t.Logf("%d samples of a queue that stood still, %d with bytes in flight; %d differ", seen, busy, differ)
+	if seen == 0 || differ*100 > seen || busy > 100 && differ*20 > busy {
+		t.Errorf("%d of %d samples differ", differ, seen)
+	}
+}
+
+// since is what one sample added to a slot.
+func since(before, after bpf.QueueSlot) bpf.QueueSlot {
+	s := bpf.QueueSlot{Inflight: after.Inflight, Limit: after.Limit, Sum: after.Sum - before.Sum}
+	s.Samples, s.Busy = after.Samples-before.Samples, after.Busy-before.Busy
+	s.Full, s.Tight = after.Full-before.Full, after.Tight-before.Tight
+	for b := range s.Depth {
+		s.Depth[b] = after.Depth[b] - before.Depth[b]
+	}
+	return s
+}
+
+// limited finds the interface here whose driver uses byte queue limits.
+func limited(t testing.TB) (*probes.Host, []place) {
+	t.Helper()
+	h, err := probes.Live("/", probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	places, _, err := find(h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range places {
+		b, _ := h.ReadFile(p.path + "/queues/tx-0/byte_queue_limits/limit")
+		if s := strings.TrimSpace(string(b)); s != "" && s != "0" {
+			return h, []place{p}
+		}
+	}
+	t.Skip("no interface here uses byte queue limits")
+	return nil, nil
+}
+
+// traffic sends datagrams to the gateway of an interface, which discards them.
+func traffic(t testing.TB, p place) (stop func()) {
+	t.Helper()
+	gateway := gatewayOf(p.name)
+	if gateway == "" {
+		t.Skip("the interface has no gateway to send to")
+	}
+	c, err := net.Dial("udp", net.JoinHostPort(gateway, "9"))
+	if err != nil {
+		t.Skip(err)
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer c.Close()
+		b := make([]byte, 1300)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			for range 8 {
+				c.Write(b) //nolint:errcheck // refused by the gateway
+			}
+			time.Sleep(200 * time.Microsecond)
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// gatewayOf reads the default route of an interface.
+func gatewayOf(netdev string) string {
+	b, _ := os.ReadFile("/proc/net/route")
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) > 2 && f[0] == netdev && f[1] == "00000000" {
+			var n [4]byte
+			for i := range n {
+				for _, c := range strings.ToLower(f[2][6-2*i : 8-2*i]) {
+					n[i] = n[i]<<4 | byte(strings.IndexRune("0123456789abcdef", c))
+				}
+			}
+			return net.IP(n[:]).String()
+		}
+	}
+	return ""
+}
