@@ -116,6 +116,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.recordCommand()
 	a.topoCommand()
 	a.probeCommand()
+	a.heatmapCommand()
 	a.manualCommand()
 	a.command("version", "Print the version.", func() error {
 		_, err := fmt.Fprintf(a.stdout, "fabricd %s\n", version)
