@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The two commands that matter: `make run` and `make test`. `make help` lists the others.
+# The commands that matter: `make run`, `make demo` and `make test`. `make help` lists the others.
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -8,6 +8,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TESTFLAGS ?=
 # Given to the daemon, as in: make run ARGS='--web.listen-address=:9000'
 ARGS ?=
+# Given to the demonstration, as in: make demo DEMOFLAGS=-prometheus=127.0.0.1:9091
+DEMOFLAGS ?=
 # The machine that make lab-shell boots, and how many of the scenario's steps have happened there.
 SCENARIO ?= healthy
 STEPS    ?= 0
@@ -30,7 +32,7 @@ PROM_RULES := $(filter-out $(PROM_TESTS) $(PROM_CONF),$(PROM))
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build fabricd-nvml run test deps fmt vet race lint generate objects generated rules e2e e2e-latest modules cross lab lab-shell bench golden cover clean help
+.PHONY: build fabricd-nvml run test deps fmt vet race lint generate objects generated rules e2e e2e-latest demo modules cross lab lab-shell bench golden cover clean help
 
 build: ## build the static daemon: ./fabricd
 	$(GO) build $(LDFLAGS) -o fabricd ./cmd/fabricd
@@ -91,6 +93,9 @@ LATEST := v0.316.0
 
 e2e-latest: .cache/prometheus-$(LATEST)/prometheus ## the same with the newest Prometheus and native histograms
 	PROMETHEUS=$(CURDIR)/$< NATIVE_HISTOGRAMS=on $(GO) test ./cmd/fabricd -run '^TestAlerts$$' -count=1 $(TESTFLAGS)
+
+demo: build ## a Prometheus watches recorded nodes on which faults come and go: see an alert fire, its finding, its clearing
+	$(GO) -C tools run ./demo $(DEMOFLAGS) $(CURDIR)
 
 modules: ## the modules beside the daemon's: dashboards, tools
 	$(GO) -C dashboards vet ./...

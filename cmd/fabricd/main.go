@@ -118,6 +118,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.topoCommand()
 	a.lldpCommand()
 	a.probeCommand()
+	a.heatmapCommand()
 	a.manualCommand()
 	a.command("version", "Print the version.", func() error {
 		_, err := fmt.Fprintf(a.stdout, "fabricd %s\n", version)

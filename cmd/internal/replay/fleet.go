@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fabricd/fabricd/cmd/internal/web"
 	"github.com/fabricd/fabricd/collectors"
 )
 
@@ -65,6 +66,7 @@ func (f *Fleet) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", f.list)
 	mux.HandleFunc("GET /targets", f.targets)
+	mux.Handle("GET /assets/style.css", web.Assets())
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", f.ready)
 	mux.HandleFunc("GET /{node}/", func(w http.ResponseWriter, r *http.Request) {

@@ -170,7 +170,7 @@ func TestFleet(t *testing.T) {
 			t.Errorf("ready before the first readings: %d", code)
 		}
 		synctest.Wait()
-		for path, want := range map[string]int{"/-/ready": 200, "/-/healthy": 200, "/a/": 200, "/a": 307, "/a/metrics": 200, "/b.1/api/v1/findings": 200, "/c/": 404, "/c/metrics": 404, "/a/x": 404, "/targets/": 200} {
+		for path, want := range map[string]int{"/-/ready": 200, "/-/healthy": 200, "/a/": 200, "/a": 307, "/a/metrics": 200, "/b.1/api/v1/findings": 200, "/c/": 404, "/c/metrics": 404, "/a/x": 404, "/targets/": 200, "/assets/style.css": 200} {
 			if code, _ := get(h, path); code != want {
 				t.Errorf("%s: %d, want %d", path, code, want)
 			}

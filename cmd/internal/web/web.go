@@ -91,6 +91,9 @@ func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 	return mux, nil
 }
 
+// Assets serves what the pages look like, below assets/.
+func Assets() http.Handler { return http.FileServerFS(files) }
+
 // registries gather what the daemon exports: everything, and what the engine
 // does not write itself.
 func (s *Site) registries() (all, rest *prometheus.Registry, err error) {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heatmap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/fabricd/fabricd/probes"
+)
+
+// A Matrix is values of nodes, a row each, and their ports, a column each.
+// What is not there is NaN.
+type Matrix struct {
+	Metric     Metric
+	By         string
+	At         time.Time
+	Window     time.Duration
+	Rows, Cols []string
+	Cells      [][]float64
+	Bad        [][]bool
+	RowAverage []float64
+	ColAverage []float64
+	Typical    float64 // the median of all cells
+	StandOuts  []string
+
+	notable []bool // rows with a bad cell that is not its column's fault
+
+	values map[string]map[string]float64 // until it is finished
+	leaves map[string]map[string]string
+	leaf   [][]string // of each cell, "" where it is not known
+}
+
+func newMatrix(q Query) *Matrix {
+	return &Matrix{Metric: q.Metric, By: q.By, At: q.At, Window: q.Window, values: map[string]map[string]float64{}, leaves: map[string]map[string]string{}}
+}
+
+// add notes a value; of several for one cell the worst stays.
+func (m *Matrix) add(node string, p *port, v float64) {
+	row, col := probes.Printable(node), probes.Printable(p.name())
+	switch m.By {
+	case "rail":
+		if p.rail < 0 {
+			return
+		}
+		col = strconv.Itoa(p.rail)
+	case "lid":
+		if math.IsNaN(p.lid) {
+			return
+		}
+		row, col = fmt.Sprintf("0x%04x %s %s", int(p.lid), row, col), "value"
+	}
+	if m.values[row] == nil {
+		m.values[row], m.leaves[row] = map[string]float64{}, map[string]string{}
+	}
+	if old, ok := m.values[row][col]; !ok || math.IsNaN(old) || m.Metric.worse(v, old) > 0 {
+		m.values[row][col] = v
+	}
+	m.leaves[row][col] = probes.Printable(p.leaf)
+}
+
+// finish sorts rows and columns, and finds averages and what stands out.
+func (m *Matrix) finish() {
+	cols := map[string]bool{}
+	for _, row := range m.values {
+		for col := range row {
+			cols[col] = true
+		}
+	}
+	m.Rows = slices.SortedFunc(maps.Keys(m.values), naturally)
+	m.Cols = slices.SortedFunc(maps.Keys(cols), naturally)
+	for _, row := range m.Rows {
+		cells, leaves := make([]float64, len(m.Cols)), make([]string, len(m.Cols))
+		for i, col := range m.Cols {
+			v, ok := m.values[row][col]
+			if !ok {
+				v = math.NaN()
+			}
+			cells[i], leaves[i] = v, m.leaves[row][col]
+		}
+		m.Cells, m.leaf = append(m.Cells, cells), append(m.leaf, leaves)
+		m.RowAverage = append(m.RowAverage, average(cells))
+	}
+	for i := range m.Cols {
+		m.ColAverage = append(m.ColAverage, average(m.column(i)))
+	}
+	m.values, m.leaves = nil, nil
+	m.trim()
+	m.judge()
+}
+
+// trim takes the TCP port off the rows' names where all have the same.
+func (m *Matrix) trim() {
+	if m.By == "lid" || len(m.Rows) == 0 {
+		return
+	}
+	_, tcp, ok := strings.Cut(m.Rows[0], ":")
+	if _, err := strconv.Atoi(tcp); !ok || err != nil || slices.ContainsFunc(m.Rows, func(s string) bool { return !strings.HasSuffix(s, ":"+tcp) }) {
+		return
+	}
+	for i, name := range m.Rows {
+		m.Rows[i] = strings.TrimSuffix(name, ":"+tcp)
+	}
+}
+
+func (m *Matrix) column(i int) []float64 {
+	list := make([]float64, len(m.Cells))
+	for r, cells := range m.Cells {
+		list[r] = cells[i]
+	}
+	return list
+}
+
+// average is that of what is there; NaN of nothing.
+func average(list []float64) float64 {
+	sum, n := 0.0, 0
+	for _, v := range list {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(n)
+}
+
+// median of what is there.
+func median(list []float64) float64 {
+	sorted := slices.DeleteFunc(slices.Clone(list), math.IsNaN)
+	slices.Sort(sorted)
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// naturally compares names so that node-9 comes before node-10.
+func naturally(a, b string) int {
+	digit := func(r rune) bool { return unicode.IsDigit(r) }
+	for a != "" && b != "" {
+		if i, j := len(a)-len(strings.TrimLeftFunc(a, digit)), len(b)-len(strings.TrimLeftFunc(b, digit)); i > 0 && j > 0 {
+			x, y := strings.TrimLeft(a[:i], "0"), strings.TrimLeft(b[:j], "0")
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = a[i:], b[j:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}

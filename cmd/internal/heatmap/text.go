@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heatmap
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	cellWidth = 4  // a value of three characters and a mark
+	mostRows  = 40 // that are shown unless all are wanted
+	leastName = 12 // that a name gets, or else the columns are put in blocks
+	mostName  = 28 // beside blocks
+)
+
+// Text writes the matrix for a person, in lines of at most width characters.
+// Of many nodes it shows those with something that stands out, unless all is set.
+func (m *Matrix) Text(w io.Writer, width int, all bool) error {
+	p := &printer{w: w}
+	p.printf("%s\n%s; %d nodes, %d ports; ! stands out, - is not there\n", m.Metric.Title, m.when(), len(m.Rows), len(m.Cols))
+	rows := m.shown(all)
+	names := m.rowNames(rows, width)
+	heads, legend := m.heads()
+	for _, line := range legend {
+		p.printf("%s\n", line)
+	}
+	room := max((width-names.width-cellWidth)/cellWidth, 1)
+	for from := 0; from < len(m.Cols); from += room {
+		m.block(p, rows, names, heads, from, min(from+room, len(m.Cols)))
+	}
+	p.printf("\n")
+	if len(m.StandOuts) == 0 {
+		p.printf("nothing stands out\n")
+	}
+	for _, s := range m.StandOuts {
+		p.printf("%s\n", s)
+	}
+	return p.err
+}
+
+// when says of which time the values are.
+func (m *Matrix) when() string {
+	at := m.At.UTC().Format(time.RFC3339)
+	if m.Metric.Name == "status" {
+		return at
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(m.Window.String(), "0s"), "0m") + " to " + at
+}
+
+// block writes some columns of the matrix, and the averages of the rows.
+func (m *Matrix) block(p *printer, rows []int, names rowNames, heads []string, from, to int) {
+	p.printf("\n%*s", names.width, "")
+	for _, h := range heads[from:to] {
+		p.printf("%*s", cellWidth, h)
+	}
+	p.printf(" avg\n")
+	for i, r := range rows {
+		p.printf("%-*s", names.width, names.list[i])
+		for c := from; c < to; c++ {
+			mark := " "
+			if m.Bad[r][c] {
+				mark = "!"
+			}
+			p.printf("%s%3s", mark, short(m.Cells[r][c]))
+		}
+		p.printf(" %3s\n", short(m.RowAverage[r]))
+	}
+	if n := len(m.Rows) - len(rows); n > 0 {
+		p.printf("… %d more (--all shows them)\n", n)
+	}
+	p.printf("%-*s", names.width, "average")
+	for c := from; c < to; c++ {
+		p.printf(" %3s", short(m.ColAverage[c]))
+	}
+	p.printf(" %3s\n", short(average(m.RowAverage)))
+}
+
+// shown gives the rows to show: all if they are few, else the notable ones as
+// far as a person reads.
+func (m *Matrix) shown(all bool) []int {
+	var rows, bad []int
+	for r := range m.Rows {
+		rows = append(rows, r)
+		if m.notable[r] {
+			bad = append(bad, r)
+		}
+	}
+	if all || len(rows) <= mostRows {
+		return rows
+	}
+	return bad[:min(len(bad), mostRows)]
+}
+
+type rowNames struct {
+	list  []string
+	width int
+}
+
+// rowNames cuts the rows' names to what all columns leave of a line.
+func (m *Matrix) rowNames(rows []int, width int) rowNames {
+	n := rowNames{width: len("average") + 1}
+	room := width - cellWidth*(len(m.Cols)+1)
+	if room < leastName {
+		room = min(mostName, width/2)
+	}
+	for _, r := range rows {
+		name := shorten(m.Rows[r], room-1)
+		n.list = append(n.list, name)
+		n.width = max(n.width, utf8.RuneCountInString(name)+1)
+	}
+	return n
+}
+
+// shorten cuts in the middle: names of nodes differ at their ends.
+func shorten(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	end := (most - 1) * 2 / 3
+	return string(r[:most-1-end]) + "…" + string(r[len(r)-end:])
+}
+
+// heads gives the columns' heads, without what all names have in common, or
+// numbers with a legend where that does not make them short enough.
+func (m *Matrix) heads() (heads, legend []string) {
+	prefix := common(m.Cols)
+	fits := true
+	for _, name := range m.Cols {
+		short := strings.TrimPrefix(name, prefix)
+		heads, fits = append(heads, short), fits && len(short) < cellWidth
+	}
+	if !fits {
+		line := ""
+		for i, name := range m.Cols {
+			heads[i] = strconv.Itoa(i + 1)
+			if item := heads[i] + " " + name; len(line)+len(item) > 76 {
+				legend, line = append(legend, line), item
+			} else {
+				line = strings.TrimPrefix(line+", "+item, ", ")
+			}
+		}
+		return heads, append(legend, line)
+	}
+	if prefix != "" {
+		legend = []string{"ports " + prefix + "…"}
+	}
+	return heads, legend
+}
+
+// common gives what all names begin with; none may be nothing but that.
+func common(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	prefix := names[0]
+	for _, name := range names {
+		for !strings.HasPrefix(name, prefix) || name == prefix {
+			_, n := utf8.DecodeLastRuneInString(prefix)
+			prefix = prefix[:len(prefix)-n]
+		}
+	}
+	return strings.TrimRight(prefix, "0123456789")
+}
+
+// A printer writes until the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
