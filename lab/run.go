@@ -22,17 +22,18 @@ func (m *mismatch) Error() string { return "step " + m.step + ":\n" + m.text }
 
 // Run runs a scenario, once more if the machine fails. Recordings of the steps go into the folder keep, unless it is
 // empty. An error names the folder in which the guest's console is left.
-func (b *Bench) Run(ctx context.Context, s *Scenario, keep string) error {
-	err := b.attempt(ctx, s, keep)
+func (b *Bench) Run(ctx context.Context, s *Scenario, keep string, log Log) error {
+	err := b.attempt(ctx, s, keep, log)
 	var wrong *mismatch
 	if err == nil || errors.As(err, &wrong) || ctx.Err() != nil {
 		return err
 	}
-	b.Log("%s: once more, after: %v", s.Name, err)
-	return b.attempt(ctx, s, keep)
+	b.again.Add(1)
+	log("%s: once more, after: %v", s.Name, err)
+	return b.attempt(ctx, s, keep, log)
 }
 
-func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string) (err error) {
+func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) (err error) {
 	dir, err := os.MkdirTemp("", "lab-"+s.Name+"-")
 	if err != nil {
 		return err
@@ -50,9 +51,9 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string) (err erro
 		return err
 	}
 	defer g.machine.Stop()
-	b.Log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
+	log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
 	for i := range s.Steps {
-		r := run{Bench: b, guest: g, scenario: s, Step: &s.Steps[i], dir: dir}
+		r := run{Bench: b, log: log, guest: g, scenario: s, Step: &s.Steps[i], dir: dir}
 		if err := r.step(ctx); err != nil {
 			return err
 		}
@@ -66,17 +67,18 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string) (err erro
 	return nil
 }
 
-// How long fabricd may take to say what it has to, on a machine that is slow and not alone: a check's window can be too short
-// for a first reading there, and a daemon stretches its periods by what reading costs.
+// How long fabricd may take to say what it has to, on a machine that is not slow. A check's window can be too short for a
+// first reading, and daemons read some things every thirty seconds.
 const (
-	firstWindow    = 2 * time.Second
-	checkPatience  = 30 * time.Second
-	daemonPatience = 90 * time.Second
+	firstWindow    = time.Second
+	checkPatience  = 20 * time.Second
+	daemonPatience = 45 * time.Second
 )
 
 // A run is one step while it runs.
 type run struct {
 	*Bench
+	log      Log
 	guest    *Guest
 	scenario *Scenario
 	*Step
@@ -86,9 +88,9 @@ type run struct {
 
 // step does what happens and waits for fabricd to say what it has to.
 func (r *run) step(ctx context.Context) error {
-	patience := checkPatience
+	patience := r.guest.patience(checkPatience)
 	if r.scenario.Daemon {
-		patience = daemonPatience
+		patience = r.guest.patience(daemonPatience)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
@@ -104,7 +106,7 @@ func (r *run) step(ctx context.Context) error {
 			return fmt.Errorf("step %s: %w", r.Name, err)
 		}
 		if len(wrong) == 0 {
-			r.Log("%s: %s: as wanted after %.1f s", r.scenario.Name, r.Name, time.Since(began).Seconds())
+			r.log("%s: %s: as wanted after %.1f s", r.scenario.Name, r.Name, time.Since(began).Seconds())
 			return nil
 		}
 		if time.Since(began) > patience {
@@ -138,7 +140,7 @@ func (r *run) look(ctx context.Context, window time.Duration) ([]string, error) 
 // replay records the guest and holds what fabricd says of the recording to what it says of the guest. A daemon may not have
 // read everything anew yet: it is asked again.
 func (r *run) replay(ctx context.Context, keep string) error {
-	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*r.guest.patience(checkPatience))
 	defer cancel()
 	for began := time.Now(); ; {
 		recording, wrong, err := r.replayOnce(ctx)
@@ -149,7 +151,7 @@ func (r *run) replay(ctx context.Context, keep string) error {
 			return nil
 		case len(wrong) == 0:
 			return r.keep(keep, recording)
-		case !r.scenario.Daemon || time.Since(began) > checkPatience:
+		case !r.scenario.Daemon || time.Since(began) > r.guest.patience(checkPatience):
 			return &mismatch{r.Name + ", replayed", strings.Join(wrong, "\n")}
 		}
 		if r.report, err = r.guest.check(ctx, true, 0); err != nil {

@@ -82,9 +82,9 @@ func deviceScenarios() []Scenario {
 			Name: "unplug", About: "a NIC is pulled out, and put back", Daemon: true,
 			Steps: []Step{
 				{Name: "healthy", Want: bareMetal(Say("ok pcie_lost "+qemuVirtio), Say("ok pcie_lost "+qemuSwitchNIC))},
-				{Name: "pulled", Do: []Action{Monitor("device_del nic1")}, Want: bareMetal(Say("info pcie_lost "+qemuVirtio, "vanished"))},
+				{Name: "pulled", Do: []Action{Monitor("device_del nic1")}, Want: bareMetal(Say("fail pcie_lost "+qemuVirtio, "vanished"))},
 				{Name: "back", Do: []Action{Monitor("device_add virtio-net-pci,id=nic1,bus=root1,romfile=,mac=52:54:00:00:00:11,netdev=hub1,aer=on")},
-					Want: bareMetal(Say("ok pcie_lost "+qemuVirtio), Say("ok numa_unknown eth0", "node 1"))},
+					Want: bareMetal(Say("ended pcie_lost "+qemuVirtio), Say("ok numa_unknown eth0", "node 1"))},
 			},
 		}),
 	}
