@@ -68,13 +68,25 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 	if s.Daemon {
 		b.WriteString("mkdir -p /etc; echo '" + budget + "' > /etc/fabricd.yaml\nfabricd run --config.file /etc/fabricd.yaml --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
 	}
-	if _, err := g.Run(ctx, b.String()); err != nil {
+	if _, err := g.Run(ctx, b.String()); err != nil || !s.Daemon {
 		return err
 	}
-	if s.Daemon {
-		return g.awaitDaemon(ctx)
+	if err := g.awaitDaemon(ctx); err != nil {
+		return err
 	}
-	return nil
+	_, err := g.Run(ctx, "fabricd record --keep-identities --for 1h --every 1s -o "+filmFile+" >/tmp/film.log 2>&1 & echo $! >/tmp/film.pid")
+	return err
+}
+
+// filmFile is where the film of a daemon's guest is written when it ends: fabricd record reads the guest every second all the time.
+const filmFile = "/tmp/film.txtar"
+
+// film ends the film and gets it, after a reading that is later than all that happened.
+func (g *Guest) film(ctx context.Context) (string, error) {
+	if err := Wait(g.patience(second*3/2))(ctx, g); err != nil {
+		return "", err
+	}
+	return g.bulk(ctx, "kill $(cat /tmp/film.pid); while [ ! -e "+filmFile+" ]; do usleep 50000; done; cat "+filmFile)
 }
 
 // awaitDaemon waits for the daemon's first findings.

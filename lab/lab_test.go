@@ -32,14 +32,19 @@ func TestScenarios(t *testing.T) {
 		t.Logf("%d machines, %d of them started anew because they had failed", bench.machines.Load(), bench.again.Load())
 	})
 	t.Logf("kernel %s", bench.Release())
-	for range *times {
-		for _, s := range Scenarios() {
-			t.Run(s.Name, func(t *testing.T) {
-				t.Parallel()
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			failed := 0
+			for range *times {
 				if err := bench.Run(t.Context(), &s, *keep, t.Logf); err != nil {
-					t.Fatal(err)
+					failed++
+					t.Error(err)
 				}
-			})
-		}
+			}
+			if *times > 1 {
+				t.Logf("%d of %d runs passed", *times-failed, *times)
+			}
+		})
 	}
 }

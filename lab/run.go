@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,15 +14,15 @@ import (
 )
 
 // A mismatch is fabricd saying other than it should: the one kind of failure that is not tried again.
-type mismatch struct{ step, text string }
+type mismatch []string
 
-func (m *mismatch) Error() string { return "step " + m.step + ":\n" + m.text }
+func (m mismatch) Error() string { return "\n" + strings.Join(m, "\n") }
 
 // Run runs a scenario, once more if the machine fails. Recordings of the steps go into the folder keep, unless it is
 // empty. An error names the folder in which the guest's console is left.
 func (b *Bench) Run(ctx context.Context, s *Scenario, keep string, log Log) error {
 	err := b.attempt(ctx, s, keep, log)
-	var wrong *mismatch
+	var wrong mismatch
 	if err == nil || errors.As(err, &wrong) || ctx.Err() != nil {
 		return err
 	}
@@ -52,17 +50,24 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) 
 	}
 	defer g.machine.Stop()
 	log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
+	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began}
 	for i := range s.Steps {
-		r := run{Bench: b, log: log, guest: g, scenario: s, Step: &s.Steps[i], dir: dir}
+		r.Step = &s.Steps[i]
 		if err := r.step(ctx); err != nil {
-			return err
+			return fmt.Errorf("step %s: %w", r.Name, err)
 		}
-		if s.Daemon && i < len(s.Steps)-1 || s.Steps[i].Unreplayed != "" {
+		if s.Daemon {
 			continue
 		}
-		if err := r.replay(ctx, keep); err != nil {
-			return err
+		if err := r.still(ctx, keep); err != nil {
+			return fmt.Errorf("step %s, recorded: %w", r.Name, err)
 		}
+	}
+	if !s.Daemon {
+		return nil
+	}
+	if err := r.film(ctx, keep); err != nil {
+		return fmt.Errorf("the film: %w", err)
 	}
 	return nil
 }
@@ -83,6 +88,7 @@ type run struct {
 	scenario *Scenario
 	*Step
 	dir    string
+	began  time.Time
 	report *collectors.Report // what fabricd said last
 }
 
@@ -97,20 +103,20 @@ func (r *run) step(ctx context.Context) error {
 	began := time.Now()
 	for _, do := range r.Do {
 		if err := do(ctx, r.guest); err != nil {
-			return fmt.Errorf("step %s: %w", r.Name, err)
+			return err
 		}
 	}
 	for window := firstWindow; ; window *= 2 {
 		wrong, err := r.look(ctx, window)
 		if err != nil {
-			return fmt.Errorf("step %s: %w", r.Name, err)
+			return err
 		}
 		if len(wrong) == 0 {
 			r.log("%s: %s: as wanted after %.1f s", r.scenario.Name, r.Name, time.Since(began).Seconds())
 			return nil
 		}
 		if time.Since(began) > patience {
-			return &mismatch{r.Name, strings.Join(wrong, "\n")}
+			return mismatch(wrong)
 		}
 		if err := Wait(second/2)(ctx, r.guest); err != nil {
 			return err
@@ -135,53 +141,4 @@ func (r *run) look(ctx context.Context, window time.Duration) ([]string, error) 
 		}
 	}
 	return wrong, err
-}
-
-// replay records the guest and holds what fabricd says of the recording to what it says of the guest. A daemon may not have
-// read everything anew yet: it is asked again.
-func (r *run) replay(ctx context.Context, keep string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*r.guest.patience(checkPatience))
-	defer cancel()
-	for began := time.Now(); ; {
-		recording, wrong, err := r.replayOnce(ctx)
-		switch {
-		case err != nil:
-			return fmt.Errorf("step %s: recording: %w", r.Name, err)
-		case len(wrong) == 0 && keep == "":
-			return nil
-		case len(wrong) == 0:
-			return r.keep(keep, recording)
-		case !r.scenario.Daemon || time.Since(began) > r.guest.patience(checkPatience):
-			return &mismatch{r.Name + ", replayed", strings.Join(wrong, "\n")}
-		}
-		if r.report, err = r.guest.check(ctx, true, 0); err != nil {
-			return err
-		}
-	}
-}
-
-// replayOnce makes a recording and lists what fabricd says of it otherwise.
-func (r *run) replayOnce(ctx context.Context) (recording string, wrong []string, err error) {
-	if recording, err = r.guest.record(ctx); err != nil {
-		return "", nil, err
-	}
-	file := filepath.Join(r.dir, "host.txtar")
-	if err := os.WriteFile(file, []byte(recording), 0o644); err != nil {
-		return "", nil, err
-	}
-	replayed, err := r.judge(ctx, file)
-	if err != nil {
-		return "", nil, err
-	}
-	return recording, differ(r.report.Findings, replayed.Findings, r.scenario.Daemon), nil
-}
-
-// judge has fabricd judge a recording on this machine.
-func (b *Bench) judge(ctx context.Context, file string) (*collectors.Report, error) {
-	text, err := exec.CommandContext(ctx, b.program, "check", "--host", file, "--format", "json").Output()
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() <= 3) {
-		return nil, err
-	}
-	return parseReport(text)
 }
