@@ -19,10 +19,19 @@ import (
 )
 
 // A Guest is a scenario's machine while it runs.
-type Guest struct{ machine *qemu.Machine }
+type Guest struct {
+	machine *qemu.Machine
+	slow    float64 // how many times longer than usual it took to come up
+}
+
+// patience is what a duration on a quick machine is on this one.
+func (g *Guest) patience(d time.Duration) time.Duration { return time.Duration(float64(d) * g.slow) }
 
 // statuses are those with which fabricd check ends when it has judged.
 var statuses = []int{1, 2, 3}
+
+// budget is the configuration of daemons: an emulated processor does so little in a second that they would judge every five.
+const budget = "budget: {device: 50, all: 50, judge: 50}"
 
 const daemonURL = "http://127.0.0.1:9794"
 
@@ -57,15 +66,27 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 		fmt.Fprintf(&b, "cat > %stopology <<'END'\n%sEND\necho 1 > %sstart\n", debugfs, s.Tree, debugfs)
 	}
 	if s.Daemon {
-		b.WriteString("fabricd run --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
+		b.WriteString("mkdir -p /etc; echo '" + budget + "' > /etc/fabricd.yaml\nfabricd run --config.file /etc/fabricd.yaml --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
 	}
-	if _, err := g.Run(ctx, b.String()); err != nil {
+	if _, err := g.Run(ctx, b.String()); err != nil || !s.Daemon {
 		return err
 	}
-	if s.Daemon {
-		return g.awaitDaemon(ctx)
+	if err := g.awaitDaemon(ctx); err != nil {
+		return err
 	}
-	return nil
+	_, err := g.Run(ctx, "fabricd record --keep-identities --for 1h --every 1s -o "+filmFile+" >/tmp/film.log 2>&1 & echo $! >/tmp/film.pid")
+	return err
+}
+
+// filmFile is where the film of a daemon's guest is written when it ends: fabricd record reads the guest every second all the time.
+const filmFile = "/tmp/film.txtar"
+
+// film ends the film and gets it, after a reading that is later than all that happened.
+func (g *Guest) film(ctx context.Context) (string, error) {
+	if err := Wait(g.patience(second*3/2))(ctx, g); err != nil {
+		return "", err
+	}
+	return g.bulk(ctx, "kill $(cat /tmp/film.pid); while [ ! -e "+filmFile+" ]; do usleep 50000; done; cat "+filmFile)
 }
 
 // awaitDaemon waits for the daemon's first findings.

@@ -13,6 +13,7 @@ var (
 	labFlag = flag.Bool("lab", os.Getenv("LAB") == "1", "boot the lab's machines (or LAB=1)")
 	keep    = flag.String("keep", "", "write the recordings of all steps into this folder")
 	suite   = flag.String("suite", "", "take the kernel from this suite, such as bookworm-backports, instead of the machine's own")
+	times   = flag.Int("times", 1, "run each scenario so often")
 )
 
 func TestScenarios(t *testing.T) {
@@ -26,13 +27,23 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bench.Close()
+	t.Cleanup(func() {
+		bench.Close()
+		t.Logf("%d machines, %d of them started anew because they had failed", bench.machines.Load(), bench.again.Load())
+	})
 	t.Logf("kernel %s", bench.Release())
 	for _, s := range Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
-			bench.Log = t.Logf
-			if err := bench.Run(t.Context(), &s, *keep); err != nil {
-				t.Fatal(err)
+			t.Parallel()
+			failed := 0
+			for range *times {
+				if err := bench.Run(t.Context(), &s, *keep, t.Logf); err != nil {
+					failed++
+					t.Error(err)
+				}
+			}
+			if *times > 1 {
+				t.Logf("%d of %d runs passed", *times-failed, *times)
 			}
 		})
 	}

@@ -43,8 +43,6 @@ type Step struct {
 	Want []Want
 	// Metrics are beginnings of lines of the daemon's /metrics that must be there.
 	Metrics []string
-	// Unreplayed says why a recording made now would not give the verdicts of now.
-	Unreplayed string
 }
 
 const second = time.Second

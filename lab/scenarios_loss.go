@@ -13,6 +13,8 @@ func lossScenarios() []Scenario {
 				{Name: "answers again", Do: []Action{Knob("lost", firstGPU+" 0")}, Want: bareMetal(Say("ended pcie_lost "+firstGPU), Say("ok pcie_width "+firstGPU))},
 				{Name: "gone", Do: []Action{Knob("remove", secondGPU)}, Want: bareMetal(Say("fail pcie_lost "+secondGPU, "vanished"))},
 				{Name: "back again", Do: []Action{Knob("add", secondGPU)}, Want: bareMetal(Say("ended pcie_lost "+secondGPU), Say("ok pcie_width "+secondGPU))},
+				{Name: "taken out", Do: []Action{Run("echo " + secondNIC + " > /sys/bus/pci/devices/" + secondNIC + "/driver/unbind"), Wait(2 * second), Knob("remove", secondNIC)},
+					Want: bareMetal(Say("ok|ended pcie_lost "+secondGPU), Say("info pcie_lost "+secondNIC, "bound", "before it went"))},
 			},
 		},
 	}

@@ -99,22 +99,23 @@ func unread(findings []collectors.Finding) []string {
 	return waiting
 }
 
-// hindsight are the checks that judge by what went before, which a recording made at the end does not hold.
+// hindsight are the checks that judge by what went before: a still picture does not hold that.
 var hindsight = []string{"pcie_aer", "pcie_flaps", "pcie_lost"}
 
-// differ lists the verdicts in which a replayed recording and the machine it was made of differ. A daemon that stretches a
-// period may not have looked at a new device yet: what it does not judge may be anything that does not alarm.
-func differ(live, replayed []collectors.Finding, daemon bool) []string {
-	a, b := verdicts(live), verdicts(replayed)
+// differ lists the verdicts in which a replayed recording and the machine it was made of differ; those of the checks with
+// hindsight count if all that the machine remembers is in the recording. A daemon goes on showing what ended, and may not
+// have looked at a new device yet: what it does not judge may be anything that does not alarm.
+func differ(live, replayed []collectors.Finding, daemon, all bool) []string {
+	a, b := verdicts(live, all), verdicts(replayed, all)
 	var wrong []string
 	for what, status := range a {
-		if other := b[what]; other != status && status != ended {
+		other := b[what]
+		if same := other == status || status == ended && !alarms(other); !same {
 			wrong = append(wrong, fmt.Sprintf("%s: live %s, replayed %s", what, orNothing(status), orNothing(other)))
 		}
 	}
 	for what, status := range b {
-		alarms := status == collectors.Warn.String() || status == collectors.Fail.String()
-		if _, ok := a[what]; !ok && (alarms || !daemon) {
+		if _, ok := a[what]; !ok && (alarms(status) || !daemon) {
 			wrong = append(wrong, fmt.Sprintf("%s: live nothing, replayed %s", what, status))
 		}
 	}
@@ -122,14 +123,18 @@ func differ(live, replayed []collectors.Finding, daemon bool) []string {
 	return wrong
 }
 
-func verdicts(findings []collectors.Finding) map[string]string {
-	all := map[string]string{}
+func alarms(status string) bool {
+	return status == collectors.Warn.String() || status == collectors.Fail.String()
+}
+
+func verdicts(findings []collectors.Finding, all bool) map[string]string {
+	list := map[string]string{}
 	for _, f := range findings {
-		if !slices.Contains(hindsight, f.Check) {
-			all[f.Check+" "+f.Subject.String()] = status(&f)
+		if all || !slices.Contains(hindsight, f.Check) {
+			list[f.Check+" "+f.Subject.String()] = status(&f)
 		}
 	}
-	return all
+	return list
 }
 
 func orNothing(status string) string {

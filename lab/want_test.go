@@ -49,23 +49,30 @@ func TestDiffer(t *testing.T) {
 	ok := finding("pcie_width", collectors.OK, "0001:03:00.0", "")
 	bad := finding("pcie_width", collectors.Fail, "0001:03:00.0", "")
 	old := finding("pcie_aer", collectors.Fail, "0001:03:00.0", "")
-	if wrong := differ([]collectors.Finding{ok, old}, []collectors.Finding{ok}, false); len(wrong) > 0 {
-		t.Errorf("the same but for what needs history: %q", wrong)
-	}
-	if wrong := differ([]collectors.Finding{ok}, []collectors.Finding{bad}, false); len(wrong) != 1 {
-		t.Errorf("another status: %q", wrong)
-	}
-	if wrong := differ([]collectors.Finding{bad}, nil, true); len(wrong) != 1 {
-		t.Errorf("one missing: %q", wrong)
-	}
-	if wrong := differ(nil, []collectors.Finding{bad}, true); len(wrong) != 1 {
-		t.Errorf("one too many: %q", wrong)
-	}
-	if wrong := differ(nil, []collectors.Finding{ok}, true); len(wrong) > 0 {
-		t.Errorf("what a daemon has not looked at yet: %q", wrong)
-	}
-	if wrong := differ(nil, []collectors.Finding{ok}, false); len(wrong) != 1 {
-		t.Errorf("what a check should have judged: %q", wrong)
+	over := bad
+	over.Ended = true
+	list := func(f ...collectors.Finding) []collectors.Finding { return f }
+	for _, test := range []struct {
+		name           string
+		live, replayed []collectors.Finding
+		daemon, all    bool
+		wrong          int
+	}{
+		{"the same", list(ok, old), list(ok, old), false, true, 0},
+		{"the same but for what needs hindsight", list(ok, old), list(ok), false, false, 0},
+		{"what needs hindsight", list(ok, old), list(ok), false, true, 1},
+		{"another status", list(ok), list(bad), false, true, 1},
+		{"one missing", list(bad), nil, true, true, 1},
+		{"one too many", nil, list(bad), true, true, 1},
+		{"what a daemon has not looked at yet", nil, list(ok), true, true, 0},
+		{"what a check should have judged", nil, list(ok), false, true, 1},
+		{"over and well", list(over), list(ok), true, true, 0},
+		{"over and gone", list(over), nil, true, true, 0},
+		{"over, but the recording does not know", list(over), list(bad), true, true, 1},
+	} {
+		if wrong := differ(test.live, test.replayed, test.daemon, test.all); len(wrong) != test.wrong {
+			t.Errorf("%s: %q, want %d", test.name, wrong, test.wrong)
+		}
 	}
 }
 

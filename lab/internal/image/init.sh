@@ -16,7 +16,7 @@ exec 3<>/dev/ttyS1
 stty -F /dev/ttyS1 raw -echo
 echo "ready $(uname -r)" >&3
 while read -r number size <&3; do
-	dd bs=1 count="$size" <&3 >/tmp/script 2>/dev/null
+	head -c "$size" <&3 >/tmp/script
 	sh /tmp/script >/tmp/stdout 2>/tmp/stderr 3<&- </dev/null
 	echo "$number $? $(stat -c %s /tmp/stdout) $(stat -c %s /tmp/stderr)" >&3
 	cat /tmp/stdout /tmp/stderr >&3

@@ -71,7 +71,7 @@ func digest(dir string) (string, error) {
 			return err
 		}
 		text, err := os.ReadFile(name)
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+		fmt.Fprintf(sum, "%s %d\n%s", strings.TrimPrefix(name, dir), len(text), text)
 		return err
 	})
 	return hex.EncodeToString(sum.Sum(nil)[:6]), err

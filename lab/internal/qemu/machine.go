@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -61,10 +63,9 @@ func Start(ctx context.Context, o Options) (*Machine, error) {
 	if o.Interactive {
 		m.command.Stdin, m.command.Stdout = os.Stdin, os.Stdout
 	}
-	if err := m.command.Start(); err != nil {
+	if err := m.run(); err != nil {
 		return nil, err
 	}
-	go func() { m.command.Wait(); close(m.ended) }() //nolint:errcheck // how it ended does not matter: it is killed
 	starting, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
 	if err := m.connect(starting); err != nil {
@@ -72,6 +73,22 @@ func Start(ctx context.Context, o Options) (*Machine, error) {
 		return nil, fmt.Errorf("the machine does not start: %w%s", err, m.complaint())
 	}
 	return m, nil
+}
+
+// run starts QEMU, which the kernel ends with the thread that started it: no machine outlives the program that is killed.
+func (m *Machine) run() error {
+	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer close(m.ended)
+		err := m.command.Start()
+		started <- err
+		if err == nil {
+			m.command.Wait() //nolint:errcheck // how it ended does not matter: it is killed
+		}
+	}()
+	return <-started
 }
 
 // connect joins the monitor and the first program.
