@@ -60,7 +60,7 @@ func linkColumns() collectors.Columns[linkRow] {
 		Checks: []collectors.Check[linkRow]{{
 			Name:    "nvlink",
 			Help:    "Fails when an NVLink is inactive while others of the same GPU are active; warns when error counters of a link grow, or when the driver finds the GPU's NVSwitch fabric unwell. One finding for all links of a GPU that are well.",
-			Silent:  "a GPU none of whose links is active: it has no bridge, or NVLink is turned off; MIG; errors of long ago, and those that a link of the fifth generation corrects by itself.",
+			Silent:  "a GPU none of whose links is active: it has no bridge, or NVLink is turned off; MIG; errors of long ago, and those that links correct by themselves, as crc_data on NVLink 4.",
 			Over:    10 * time.Second,
 			Subject: []collectors.Label[linkRow]{{Name: "gpu", Get: address.Get}, link},
 			Eval:    evalLink,
@@ -78,12 +78,7 @@ func linkMetrics(address, link collectors.Label[linkRow]) []collectors.Metric[li
 		{Name: "gpu_nvlink_info", Help: "1 for each active link: its version and what is at its other end.", Source: "NVML NVLink version, remote device type",
 			Labels: []collectors.Label[linkRow]{address, link,
 				{Name: "remote", Get: func(r *linkRow) string { return probes.Printable(r.at().RemoteType) }},
-				{Name: "version", Get: func(r *linkRow) string {
-					if v := r.at().Version; v != nil {
-						return strconv.Itoa(*v)
-					}
-					return ""
-				}}},
+				{Name: "version", Get: func(r *linkRow) string { return r.at().Generation() }}},
 			Get: func(r *linkRow) (float64, bool) { l := r.at(); return 1, l != nil && l.Active }},
 		{Name: "gpu_fabric_info", Help: "1 for each GPU behind NVSwitches: the state of its registration with them (completed is well) and its status.", Source: "NVML GPU fabric info",
 			Labels: []collectors.Label[linkRow]{address,
@@ -187,7 +182,7 @@ func (r *linkRow) judge(l *gpu.NVLink, past []collectors.Sample[linkRow]) collec
 	}
 	var grown []string
 	for i, c := range l.Errors.Counts() {
-		if n := rose(past, l.Link, i); n > 0 && !c.Corrected {
+		if n := rose(past, l.Link, i); n > 0 && !l.Corrects(c) {
 			grown = append(grown, fmt.Sprintf("%s by %d", c.Name, n))
 		}
 	}
