@@ -234,6 +234,27 @@ func TestReadAndManual(t *testing.T) {
 	}
 }
 
+// read roce prints what a network engineer knows from other programs; the
+// metrics can be had as well.
+func TestReadRoCE(t *testing.T) {
+	host := hosts + "cases/217-dcqcn-reaction-point-off-on-the-lossless-priority.txtar"
+	_, stdout, stderr := fabricd("read", "roce", "--host", host)
+	for _, want := range []string{
+		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
+		"CNPs handled", "rpg_time_reset 0.0003", "reaction 0-2,4-7",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in:\n%s%s", want, stdout, stderr)
+		}
+	}
+	if _, stdout, _ := fabricd("read", "roce", "--format", "metrics", "--host", host); !strings.Contains(stdout, `fabricd_roce_pfc_enabled{netdev="enp23s0np0",priority="3"} 1`) || strings.Contains(stdout, "fabricd_rdma") {
+		t.Error("no metrics with --format metrics")
+	}
+	if code, _, stderr := fabricd("read", "numa", "--format", "table", "--host", host); code != exitUsage || !strings.Contains(stderr, "only roce") {
+		t.Error(code, stderr)
+	}
+}
+
 // The reference configuration is valid and changes nothing.
 func TestReference(t *testing.T) {
 	c, err := config.Load("../../docs/fabricd.yaml", known())

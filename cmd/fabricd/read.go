@@ -9,17 +9,28 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/collectors/roce"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 )
 
 func (a *app) readCommand() {
 	var names []string
-	c := a.command("read", "Take one reading and print it as /metrics would. Exit status with collectors named: 3 if not all of what they read could be read.", func() error { return a.read(names) })
+	var format string
+	c := a.command("read", "Take one reading and print it as /metrics would; of roce alone, a table for each port. Exit status with collectors named: 3 if not all of what they read could be read.", func() error { return a.read(names, format) })
+	c.Flag("format", "metrics, or table (of roce: the default there).").Default("").EnumVar(&format, "", "metrics", "table")
 	c.Arg("collector", "Collectors to read; all of them if none is named.").StringsVar(&names)
 }
 
-func (a *app) read(names []string) error {
+func (a *app) read(names []string, format string) error {
+	table := format == "table" || format == "" && slices.Equal(names, []string{roce.Name})
+	if table && !slices.Equal(names, []string{roce.Name}) {
+		return usage("--format table: only roce has one (fabricd read roce)")
+	}
+	if table { // which shows what rdma counts as well
+		names = append(names, rdma.Name)
+	}
 	h, c, err := a.open()
 	if err != nil {
 		return err
@@ -39,6 +50,21 @@ func (a *app) read(names []string) error {
 	if err := observe(e, h, list, 500*time.Millisecond); err != nil {
 		return err
 	}
+	if table {
+		err = roce.Show(a.stdout, e.State().View)
+	} else {
+		err = a.writeMetrics(e)
+	}
+	if err != nil {
+		return err
+	}
+	if troubles := e.State().Troubles(); len(names) > 0 && len(troubles) > 0 {
+		return exitError{exitUnknown, errors.New("not read: " + strings.Join(troubles, "; "))}
+	}
+	return nil
+}
+
+func (a *app) writeMetrics(e *collectors.Engine) error {
 	r := prometheus.NewRegistry()
 	if err := e.Register(r); err != nil {
 		return err
@@ -51,9 +77,6 @@ func (a *app) read(names []string) error {
 		if _, err := expfmt.MetricFamilyToText(a.stdout, f); err != nil {
 			return err
 		}
-	}
-	if troubles := e.State().Troubles(); len(names) > 0 && len(troubles) > 0 {
-		return exitError{exitUnknown, errors.New("not read: " + strings.Join(troubles, "; "))}
 	}
 	return nil
 }

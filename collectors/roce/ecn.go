@@ -53,7 +53,7 @@ func evalECN(p *port, e *env) verdict {
 	}
 	told, seen := false, uint64(0)
 	for _, f := range marks {
-		n, ok := family(e.Past, f)
+		n, ok := risenFamily(e.Past, f)
 		told, seen = told || ok, seen+n
 	}
 	list := intervals(e)
@@ -70,7 +70,7 @@ func evalECN(p *port, e *env) verdict {
 	for _, past := range list {
 		n, ok := loaded(past, e.Threshold("load_percent"))
 		if !ok {
-			return collectors.Verdictf(collectors.Unknown, "not under load all the time (%s of RDMA in %s): silence says nothing", amount(total(all)), span(e))
+			return collectors.Verdictf(collectors.Unknown, "not under load all the time (%s of RDMA in %s): silence says nothing", amount(traffic(all)), span(e))
 		}
 		bytes += n
 		pause = pause && p.paused(past, e.Threshold("pause_percent"))
@@ -86,13 +86,6 @@ func evalECN(p *port, e *env) verdict {
 	return collectors.Verdictf(collectors.Fail, "%s all the time in %s, with %s of RDMA, and not one mark or CNP in either direction: the switch does not mark, or DCQCN is off", why, span(e), amount(bytes)).
 		Remedyf("look at ECN (WRED) of the switch's queue for RDMA's priority, and at the adapters' notification and reaction points (roce_dcqcn); fabricd probe ecn shows whether marks get through").
 		With("RDMA bytes", bytes).With("marks and CNPs", seen).With("pressure", why)
-}
-
-// total sums the RDMA bytes of both directions.
-func total(past []sample) uint64 {
-	in, _ := rdmaBytesOf(past, rx)
-	out, _ := rdmaBytesOf(past, tx)
-	return in + out
 }
 
 // loaded says whether one direction of an interval carried that share of the

@@ -39,7 +39,9 @@ func evalGlobalPause(p *port, e *env) verdict {
 	sent, sentName := globalPause(past, tx)
 	v := verdict{}
 	switch {
-	case received > 0 && received >= sent:
+	case received > 0 && sent > 0:
+		v = collectors.Verdictf(collectors.Warn, "the peer pauses us and we pause the peer, all priorities at once: %s +%d, %s +%d", receivedName, received, sentName, sent)
+	case received > 0:
 		v = collectors.Verdictf(collectors.Warn, "the peer pauses us, all priorities at once: %s +%d", receivedName, received)
 	case sent > 0:
 		v = collectors.Verdictf(collectors.Warn, "we pause the peer, all priorities at once: %s +%d", sentName, sent)

@@ -24,6 +24,25 @@ func four(last string) func(testing.TB) *rig {
 	}
 }
 
+// bonded are two legs of a bond, whose RDMA device counts both.
+func bonded(config string) func(testing.TB) *rig {
+	return func(tb testing.TB) *rig {
+		r := newRig(tb, "mlx5_core", 2).dcb("eth0", config).dcb("eth1", config)
+		r.Drop("sys/class/infiniband/mlx5_1").Drop(r.Dev("0000:21:00.0").Dir + "/infiniband")
+		r.Set("sys/class/net/bond0/bonding/mode", "802.3ad 4").Set("sys/class/net/bond0/type", "1").Set("sys/class/net/bond0/mtu", "9000")
+		for i, p := range r.ports {
+			r.Link(r.Dev(fmt.Sprintf("0000:%x1:00.0", i+1)).Dir+"/net/"+p+"/master", "sys/class/net/bond0")
+			r.grow(p, stats{"rx_prio0_bytes": 1, "tx_prio0_bytes": 1}, stats{"rx_prio0_bytes": 50 * gigabyte, "tx_prio0_bytes": 50 * gigabyte})
+		}
+		port := r.Dev("0000:11:00.0").Dir + "/infiniband/mlx5_0/ports/1/"
+		r.Set(port+"gids/0", "0000:0000:0000:0000:0000:ffff:c000:0201").Set(port+"gid_attrs/types/0", "RoCE v2").Set(port+"gid_attrs/ndevs/0", "bond0")
+		for i, mark := range marks() {
+			r.At(mark).Set(port+"counters/port_rcv_data", fmt.Sprint(25*gigabyte*i)).Set(port+"counters/port_xmit_data", fmt.Sprint(25*gigabyte*i))
+		}
+		return r.rdma("eth0", stats{"np_cnp_sent": 0, "np_ecn_marked_roce_packets": 0})
+	}
+}
+
 func TestPFC(t *testing.T) {
 	with := func(driver, config string, by stats) func(testing.TB) *rig {
 		return func(tb testing.TB) *rig { return newRig(tb, driver, 1).dcb("eth0", config).grow("eth0", by, by) }
@@ -40,10 +59,14 @@ func TestPFC(t *testing.T) {
 		{"more on than there can be", with("hns3", `{"pfc": {"cap": 4, "enabled": [0,1,2,3,4,5,6,7]}}`, stats{"mac_rx_pfc_pri3_pkt_num": 0}), "expect: fail roce_pfc eth0\nsays: 4"},
 		{"no dcbnl", func(tb testing.TB) *rig { return newRig(tb, "ionic", 1) }, "expect: unknown roce_pfc eth0\nsays: no dcbnl" + none},
 		{"dcbnl without PFC", with("ice", `{"dcbx": ["host"]}`, stats{"x": 1}), "expect: unknown roce_pfc eth0" + none},
-		{"bnxt says off and counts pause", with("bnxt_en", off, stats{"rx_pfc_ena_frames_pri3": 4}), "expect: unknown roce_pfc eth0\nsays: stale\nexpect: unknown roce_priority eth0" + none},
+		{"bnxt says off, and counted pause once", func(tb testing.TB) *rig {
+			return newRig(tb, "bnxt_en", 1).dcb("eth0", off).grow("eth0", stats{"rx_pfc_ena_frames_pri3": 900}, nil).rdma("eth0", stats{"rx_bytes": gigabyte, "tx_bytes": gigabyte})
+		}, "expect: warn roce_pfc eth0"},
+		{"bnxt says off and counts pause", with("bnxt_en", off, stats{"rx_pfc_ena_frames_pri3": 4, "rx_bytes_pri0": 5}), "expect: unknown roce_pfc eth0\nsays: stale\nexpect: unknown roce_priority eth0" + none},
 		{"bnxt says off and counts none", func(tb testing.TB) *rig {
 			return newRig(tb, "bnxt_en", 1).dcb("eth0", off).grow("eth0", stats{"rx_pfc_ena_frames_pri3": 0}, nil).rdma("eth0", stats{"rx_bytes": gigabyte, "tx_bytes": gigabyte})
 		}, "expect: warn roce_pfc eth0"},
+		{"legs of a bond", bonded(off), "expect: warn roce_pfc eth0\nexpect: warn roce_pfc eth1\nnever: warn|fail roce_priority *\nnever: ok|warn|fail roce_ecn_silent *"},
 		{"one of four differs", four(`{"pfc": {"cap": 8, "enabled": [4]}}`), "expect: warn roce_pfc eth3\nsays: 3 ports of its kind\nnever: warn roce_pfc eth0"},
 		{"one of four is off", four(off), "expect: warn roce_pfc eth3\nnever: warn roce_pfc eth0\nnever: warn roce_pfc eth1"},
 		{"four alike", four(on3), none},

@@ -76,10 +76,6 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 
 func span[S any](e *collectors.Env[S]) time.Duration { return e.Span().Round(time.Second) }
 
-func seconds(micros uint64) string {
-	return (time.Duration(min(micros, 1<<50)) * time.Microsecond).Round(time.Millisecond).String()
-}
-
 // rose says whether anything was paused.
 func (h held) rose() bool { return h.rise > 0 || h.counted }
 

@@ -38,15 +38,15 @@ func evalPFC(p *port, e *env) verdict {
 			Remedyf("update driver and firmware; set PFC anew: dcb pfc set dev %s prio-pfc all:off, then the lossless one on", p.Netdev).
 			With("pfc_en", list(on)).With("pfc_cap", capable)
 	}
-	if p.stale() {
-		return collectors.Verdictf(collectors.Unknown, "stale: dcbnl says that PFC is on no priority, but pause of priorities was counted: the driver answers what was set through it, not what its firmware does").
+	if p.lies(e.Past) {
+		return collectors.Verdictf(collectors.Unknown, "stale: dcbnl says that PFC is on no priority, but pause of priorities is counted: the driver answers what was set through it, not what its firmware does").
 			Remedyf("ask the firmware (niccli or bnxtqos); set PFC through dcb(8), so that the answer is its own")
 	}
-	bytes, traffic := p.rdmaRise(e.Past)
+	bytes := traffic(e.Past)
 	if len(on) == 0 && len(e.Past) < 2 {
 		return collectors.Verdictf(collectors.Unknown, "PFC is on no priority; one reading does not tell whether RDMA runs here")
 	}
-	if len(on) == 0 && traffic {
+	if len(on) == 0 && bytes > 0 {
 		return collectors.Verdictf(collectors.Warn, "PFC is on no priority, and RDMA runs here (%s in %s): packets are dropped when a queue is full", amount(bytes), span(e)).
 			Remedyf("switch PFC on for RDMA's priority here and on the switch, such as dcb pfc set dev %s prio-pfc 3:on, with the DSCP map and trust for it; or make sure that the fabric is meant to be lossy", p.Netdev).
 			With("pfc_en", "none").With("RDMA bytes", bytes)
@@ -110,38 +110,57 @@ func amount(bytes uint64) string {
 	return decimal(bytes) + " bytes"
 }
 
-// rdmaRise sums the RDMA bytes of both directions over samples; traffic is
-// whether there was any, also where only packets are counted.
-func (p *port) rdmaRise(past []sample) (bytes uint64, traffic bool) {
+// traffic sums the RDMA bytes of both directions over samples, of a bond those
+// of all its legs.
+func traffic(past []sample) uint64 {
+	var bytes uint64
 	for _, d := range []direction{rx, tx} {
-		b, _ := rdmaBytesOf(past, d)
-		bytes += b
+		n, ok := rdmaBytesOf(past, d)
+		if !ok {
+			n, _ = risenFamily(past, bytesOf(d))
+		}
+		bytes += n
 	}
-	return bytes, bytes > 0
+	return bytes
+}
+
+func bytesOf(d direction) rdma.Family {
+	if d == rx {
+		return rdma.ReceivedBytes
+	}
+	return rdma.TransmittedBytes
 }
 
 // rdmaBytesOf gives the RDMA bytes of a direction: RDMA's own count, else the
-// driver's, else packets of the path's size. Not ok: nobody counts.
+// driver's, else packets of the path's size. Not ok: nobody counts those of
+// this port alone.
 func rdmaBytesOf(past []sample, d direction) (uint64, bool) {
-	bytes, packets := rdma.ReceivedBytes, rdma.ReceivedPackets
+	packets := rdma.ReceivedPackets
 	if d == tx {
-		bytes, packets = rdma.TransmittedBytes, rdma.TransmittedPackets
+		packets = rdma.TransmittedPackets
 	}
-	if n, ok := family(past, bytes); ok {
+	if n, ok := family(past, bytesOf(d)); ok {
 		return n, true
 	}
 	if n, ok := counted(past, rdmaBytes, d, anyPriority); ok {
 		return n, true
 	}
 	n, ok := family(past, packets)
-	if !ok || len(past) == 0 {
+	if !ok {
 		return 0, false
 	}
 	return n * past[len(past)-1].Row.pathMTU(), true
 }
 
-// family gives the rise of RDMA counters of a family.
+// family gives the rise of RDMA counters of a family, unless other ports share them.
 func family(past []sample, f rdma.Family) (uint64, bool) {
+	if len(past) == 0 || past[len(past)-1].Row.shared {
+		return 0, false
+	}
+	return risenFamily(past, f)
+}
+
+func risenFamily(past []sample, f rdma.Family) (uint64, bool) {
 	get := func(p *port) (uint64, bool) {
 		if p.rdma == nil {
 			return 0, false

@@ -44,14 +44,14 @@ func evalPlace(p *port, e *env) verdict {
 	switch {
 	case !told:
 		return collectors.Verdictf(collectors.Unknown, "%s", p.untold())
-	case p.stale():
-		return collectors.Verdictf(collectors.Unknown, "stale: the driver says that PFC is on no priority, and counts pause")
 	case p.unasked() != "":
 		return collectors.Verdictf(collectors.Unknown, "%s", p.unasked())
 	case !p.countsBytes():
 		return collectors.Verdictf(collectors.Unknown, "driver %s counts no bytes by priority", p.Driver)
 	case len(e.Past) < 2:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: shares of traffic need a second")
+	case p.lies(e.Past):
+		return collectors.Verdictf(collectors.Unknown, "stale: the driver says that PFC is on no priority, and counts pause")
 	}
 	in, out := p.spread(e.Past, rx), p.spread(e.Past, tx)
 	ran := in.rdma + out.rdma

@@ -20,6 +20,7 @@ type port struct {
 	role    topo.Role
 	sisters string // what it is compared with
 	rdma    *rdma.Port
+	shared  bool // rdma is the port of a bond, and counts its other legs too
 }
 
 type (
@@ -37,15 +38,19 @@ func ports(v *collectors.View, units []collectors.Unit[Reading]) []port {
 		if n == nil {
 			continue
 		}
-		list = append(list, port{
-			Reading: u.Reading, net: n, role: v.Topology.Role(n.Function), sisters: v.Topology.Sisters(n.Function),
-			rdma: partners[u.Name],
-		})
+		p := port{Reading: u.Reading, net: n, role: v.Topology.Role(n.Function), sisters: v.Topology.Sisters(n.Function)}
+		if p.rdma = partners[n.Name]; p.rdma == nil {
+			p.rdma, p.shared = partners[n.Master], n.Master != ""
+		}
+		if p.rdma == nil {
+			p.rdma, p.shared = own(partners, n), false
+		}
+		list = append(list, p)
 	}
 	return list
 }
 
-// partners finds the RDMA port of each interface.
+// partners finds the RDMA port of each interface, which may be a bond.
 func partners(v *collectors.View) map[string]*rdma.Port {
 	all := map[string]*rdma.Port{}
 	for _, u := range collectors.Readings[rdma.Reading](v, rdma.Name) {
@@ -56,6 +61,17 @@ func partners(v *collectors.View) map[string]*rdma.Port {
 		}
 	}
 	return all
+}
+
+// own finds the RDMA port of the interface's function where its addresses are
+// those of another interface above it, such as a VLAN.
+func own(partners map[string]*rdma.Port, n *probes.Netdev) *rdma.Port {
+	for _, p := range partners {
+		if p.Address == n.Function.Address && p.Number == n.DevPort+1 && !slices.Contains(n.Function.NetdevNames, p.Netdev.Name) {
+			return p
+		}
+	}
+	return nil
 }
 
 // roce says whether the port carries RoCE.

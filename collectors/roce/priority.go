@@ -133,19 +133,36 @@ func flag(b bool) float64 {
 	return 0
 }
 
-// stale says that dcbnl's answer cannot be true: bnxt_en answers what was set
-// through dcbnl, not what its firmware does, while pause is counted.
+// stale says that dcbnl's answer was not true, at least once: bnxt_en answers
+// what was set through dcbnl, not what its firmware does.
 func (p *port) stale() bool {
+	pause := false
+	p.eachPause(func(v uint64, _ direction, _ int) { pause = pause || v > 0 })
+	return p.unset() && pause
+}
+
+// lies says that dcbnl's answer cannot be true now: pause grows.
+func (p *port) lies(past []sample) bool {
+	pause := uint64(0)
+	p.eachPause(func(_ uint64, d direction, priority int) {
+		n, _ := counted(past, pfcFrames, d, priority)
+		pause += n
+	})
+	return p.unset() && pause > 0
+}
+
+// unset says that a driver which is known for stale answers says that PFC is off.
+func (p *port) unset() bool {
 	on, told := p.pfc()
-	if !told || len(on) > 0 || p.Driver != "bnxt_en" {
-		return false
-	}
+	return told && len(on) == 0 && p.Driver == "bnxt_en"
+}
+
+func (p *port) eachPause(f func(frames uint64, d direction, priority int)) {
 	for n := range priorityCount {
 		for d := range direction(directions) {
-			if v, ok := p.Counters.get(pfcFrames, d, n); ok && v > 0 {
-				return true
+			if v, ok := p.Counters.get(pfcFrames, d, n); ok {
+				f(v, d, n)
 			}
 		}
 	}
-	return false
 }

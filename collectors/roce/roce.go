@@ -15,10 +15,13 @@ import (
 	"github.com/fabricd/fabricd/probes"
 )
 
+// Name is the collector's.
+const Name = "roce"
+
 // New makes the collector.
 func New() collectors.Collector {
 	return collectors.New(collectors.Spec[Reading]{
-		Name:  "roce",
+		Name:  Name,
 		Help:  "Ethernet ports: flow control by priority, pause, discards, rings, error correction, and how lossless traffic is configured.",
 		Every: time.Second,
 		Floor: 100 * time.Millisecond,

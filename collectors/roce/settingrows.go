@@ -51,19 +51,27 @@ func settingRows(v *collectors.View, units []collectors.Unit[Reading]) []setting
 	return rows
 }
 
+// trust is what sets a packet's priority: what the driver says, its own
+// package's file, or what a map of DSCPs implies; "" is not known.
+func (r *Reading) trust() string {
+	c := r.DCB
+	switch trust := strings.Join(c.Trust, ","); {
+	case trust != "":
+		return probes.Printable(trust)
+	case r.Trust != "":
+		return r.Trust
+	case c.App != nil && c.TrustsDSCP():
+		return "dscp"
+	case c.App != nil:
+		return "pcp"
+	}
+	return ""
+}
+
 func (r *Reading) bridging(add func(metric, key, more string, v float64)) {
 	c := r.DCB
-	trust := strings.Join(c.Trust, ",")
-	switch {
-	case trust != "":
-	case r.Trust != "":
-		trust = r.Trust
-	case c.App != nil && c.TrustsDSCP():
-		trust = "dscp"
-	case c.App != nil:
-		trust = "pcp"
-	}
-	add(metricMode, strings.Join(c.DCBX, ","), probes.Printable(trust), 1)
+	trust := r.trust()
+	add(metricMode, probes.Printable(strings.Join(c.DCBX, ",")), trust, 1)
 	for n := range dcb.Priorities {
 		key := strconv.Itoa(n)
 		if c.ETS != nil {

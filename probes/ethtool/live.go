@@ -43,9 +43,12 @@ const maxTries = 4
 // buffers have room for more than twice as many as there were.
 type live struct {
 	fd       int
+	ioctl    func(command uintptr, data unsafe.Pointer) error
 	name     [unix.IFNAMSIZ]byte
 	index    uint32 // of the interface at the beginning
 	relabels bool
+	request  request // kept, as what follows, so that asking allocates nothing
+	which    indexRequest
 
 	names   []byte // head and names as last read
 	scratch []byte
@@ -61,6 +64,13 @@ type request struct {
 	_    [16]byte
 }
 
+// indexRequest is struct ifreq as SIOCGIFINDEX takes it.
+type indexRequest struct {
+	name  [unix.IFNAMSIZ]byte
+	index uint32
+	_     [20]byte
+}
+
 func openLive(netdev string, relabels bool) (*live, error) {
 	l := &live{relabels: relabels}
 	if len(netdev) >= len(l.name) {
@@ -71,7 +81,12 @@ func openLive(netdev string, relabels bool) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.fd = fd
+	l.fd, l.ioctl = fd, func(command uintptr, data unsafe.Pointer) error {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), command, uintptr(data)); errno != 0 {
+			return errno
+		}
+		return nil
+	}
 	if l.index, err = l.ask(); err != nil {
 		l.close()
 		return nil, err
@@ -81,26 +96,16 @@ func openLive(netdev string, relabels bool) (*live, error) {
 
 // ask asks which interface has the name now.
 func (l *live) ask() (uint32, error) {
-	var r struct {
-		name  [unix.IFNAMSIZ]byte
-		index uint32
-		_     [20]byte
-	}
-	r.name = l.name
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SIOCGIFINDEX, uintptr(unsafe.Pointer(&r))); errno != 0 {
-		return 0, errno
-	}
-	return r.index, nil
+	l.which = indexRequest{name: l.name}
+	err := l.ioctl(unix.SIOCGIFINDEX, unsafe.Pointer(&l.which))
+	return l.which.index, err
 }
 
 func (l *live) close() { unix.Close(l.fd) }
 
 func (l *live) call(data unsafe.Pointer) error {
-	r := &request{name: l.name, data: data}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(r))); errno != 0 {
-		return errno
-	}
-	return nil
+	l.request = request{name: l.name, data: data}
+	return l.ioctl(unix.SIOCETHTOOL, unsafe.Pointer(&l.request))
 }
 
 func (l *live) driver() (Driver, error) {

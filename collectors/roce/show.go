@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roce
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/probes/dcb"
+	"github.com/fabricd/fabricd/probes/dcqcn"
+	"github.com/fabricd/fabricd/probes/ethtool"
+)
+
+// Show writes a table a port: what mlnx_qos or dcb, ethtool, show_gids and rdma
+// statistic say of it, in one place.
+func Show(w io.Writer, v *collectors.View) error {
+	list := ports(v, collectors.Readings[Reading](v, Name))
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(w, "no Ethernet ports of hardware")
+		return err
+	}
+	for i := range list {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := list[i].show(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const none = "-"
+
+func (p *port) show(w io.Writer) error {
+	fmt.Fprintln(w, strings.Join(p.heading(), "  "))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	p.lanes(t)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, line := range p.lines() {
+		if line != "" {
+			fmt.Fprintln(w, "  "+line)
+		}
+	}
+	return nil
+}
+
+// heading names the port.
+func (p *port) heading() []string {
+	list := []string{p.Netdev, p.net.Function.Address, p.Driver}
+	switch {
+	case p.net.Carrier.OK && !p.net.Carrier.V:
+		list = append(list, "no carrier")
+	case p.net.SpeedMbps.OK:
+		list = append(list, gbps(p.net.SpeedMbps.V))
+	}
+	list = append(list, fmt.Sprintf("MTU %d", p.net.MTU))
+	if p.rdma != nil {
+		list = append(list, fmt.Sprintf("%s/%d %s %s", p.rdma.Device, p.rdma.Number, p.rdma.Protocol, p.rdma.State))
+	}
+	return list
+}
+
+// lanes writes what there is of each priority.
+func (p *port) lanes(w io.Writer) {
+	row := func(name string, cell func(n int) string) {
+		cells, some := make([]string, priorityCount), false
+		for n := range cells {
+			cells[n] = cell(n)
+			some = some || cells[n] != none && cells[n] != "0"
+		}
+		if some || name == "priority" {
+			fmt.Fprintf(w, "  %s\t%s\t\n", name, strings.Join(cells, "\t"))
+		}
+	}
+	row("priority", strconv.Itoa)
+	if c := p.DCB; c != nil {
+		if c.PFC != nil {
+			row("PFC", func(n int) string { return onOff(c.PFC.On(n)) })
+		}
+		if c.Peer != nil && c.Peer.PFC != nil {
+			peer := dcb.PFC{Enabled: c.Peer.PFC.Enabled}
+			row("the peer's PFC", func(n int) string { return onOff(peer.On(n)) })
+		}
+		if c.ETS != nil {
+			row("traffic class", func(n int) string { return strconv.Itoa(c.ETS.Class[n]) })
+			row("served", func(n int) string { return served(c.ETS, c.ETS.Class[n]) })
+		}
+		if c.Buffer != nil {
+			row("buffer", func(n int) string { return strconv.Itoa(c.Buffer.Priority[n]) })
+		}
+		row("DSCP", func(n int) string { return p.dscps(n) })
+	}
+	for _, r := range []struct {
+		name string
+		k    kind
+		d    direction
+		text func(uint64) string
+	}{
+		{"received", prioBytes, rx, amount}, {"sent", prioBytes, tx, amount},
+		{"packets received", prioPackets, rx, decimal}, {"packets sent", prioPackets, tx, decimal},
+		{"pause received", pfcFrames, rx, decimal}, {"for", pfcTime, rx, seconds}, {"pause sent", pfcFrames, tx, decimal}, {"for", pfcTime, tx, seconds},
+		{"discarded", prioDiscards, rx, decimal},
+	} {
+		row(r.name, func(n int) string {
+			if v, ok := p.Counters.get(r.k, r.d, n); ok {
+				return r.text(v)
+			}
+			return none
+		})
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return none
+}
+
+func served(e *dcb.ETS, class int) string {
+	if e.Algorithm[class] == "ets" {
+		return fmt.Sprintf("%d %%", e.Bandwidth[class])
+	}
+	return e.Algorithm[class]
+}
+
+func (p *port) dscps(priority int) string {
+	var list []int
+	for _, a := range p.DCB.App {
+		if a.Selector == "dscp" && a.Priority == priority {
+			list = append(list, a.Protocol)
+		}
+	}
+	if len(list) == 0 {
+		return none
+	}
+	return ranges(list)
+}
+
+// lines are what there is of the whole port.
+func (p *port) lines() []string {
+	list := []string{p.bridgingLine(), p.pauseLine(), p.ringLine(), p.fecLine(), p.discardLine()}
+	if p.rdma != nil {
+		list = append(list, p.gidLine(), p.trafficLine(), p.markLine(), p.lossLine())
+	}
+	if p.DCQCN != nil {
+		list = append(list, points(p.DCQCN), parameters(p.DCQCN))
+	}
+	return append(list, p.unasked())
+}
+
+// points says on which priorities congestion control is on.
+func points(s *dcqcn.Settings) string {
+	if s.All.OK {
+		return "DCQCN: " + yes(s.All.V)
+	}
+	if !s.Notification.Told() && !s.Reaction.Told() {
+		return ""
+	}
+	on := func(s dcqcn.Switches) string {
+		var list []int
+		for n, v := range s {
+			if v.OK && v.V {
+				list = append(list, n)
+			}
+		}
+		if len(list) == 0 {
+			return none
+		}
+		return ranges(list)
+	}
+	return fmt.Sprintf("DCQCN on priorities: notification %s, reaction %s", on(s.Notification), on(s.Reaction))
+}
+
+func parameters(s *dcqcn.Settings) string {
+	var text []string
+	for _, x := range s.Parameters {
+		text = append(text, fmt.Sprintf("%s %g", x.File, x.Value))
+	}
+	return fmt.Sprintf("DCQCN (%s, in base units): %s", s.Source, strings.Join(text, ", "))
+}
+
+func (p *port) bridgingLine() string {
+	if p.DCB == nil {
+		return "dcbnl: " + p.untold()
+	}
+	text := "DCBX: " + strings.Join(p.DCB.DCBX, ", ") + "; trust: " + p.trust()
+	if p.DCB.PFC != nil {
+		text += fmt.Sprintf("; PFC on at most %d priorities", p.DCB.PFC.Cap)
+	}
+	if p.stale() {
+		text += "; STALE: pause is counted though PFC is said to be off"
+	}
+	return text
+}
+
+func (p *port) pauseLine() string {
+	if p.Pause == nil {
+		return ""
+	}
+	text := fmt.Sprintf("802.3x pause: rx %s, tx %s", yes(p.Pause.RX), yes(p.Pause.TX))
+	for d := range direction(directions) {
+		if v, ok := p.Counters.get(pauseFrames, d, anyPriority); ok {
+			text += fmt.Sprintf("; %s %d", p.Counters.name(pauseFrames, d, anyPriority), v)
+		}
+	}
+	return text
+}
+
+func yes(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func (p *port) ringLine() string {
+	if p.Rings == nil {
+		return ""
+	}
+	return fmt.Sprintf("rings: rx %d of %d, tx %d of %d", p.Rings.RX, p.Rings.RXMax, p.Rings.TX, p.Rings.TXMax)
+}
+
+func (p *port) fecLine() string {
+	f := p.FEC
+	if f == nil {
+		f = &ethtool.FEC{}
+	}
+	text := ""
+	if f.Active != "" {
+		text = "FEC " + f.Active
+	}
+	if n, ok := p.corrected(); ok {
+		text += fmt.Sprintf(", corrected %d", n)
+	}
+	if n, ok := p.uncorrectable(); ok {
+		text += fmt.Sprintf(", uncorrectable %d", n)
+	}
+	return strings.TrimPrefix(text, ", ")
+}
+
+func (p *port) discardLine() string {
+	var text []string
+	for _, k := range []kind{discards, stormEvents, stallRead, stallWrite, outOfBuffer} {
+		p.Counters.each(k, func(s *slot, v uint64) {
+			if v > 0 || k == discards && !s.class {
+				text = append(text, fmt.Sprintf("%s %d", s.name, v))
+			}
+		})
+	}
+	return strings.Join(text, ", ")
+}
+
+func (p *port) gidLine() string {
+	g := p.rdma.GIDs
+	if !g.Read {
+		return ""
+	}
+	if !g.HasV2 {
+		return fmt.Sprintf("GIDs: %d, none of RoCE v2 that routes", g.Used)
+	}
+	return fmt.Sprintf("GID %d (RoCE v2) %s; %d of %d GIDs are of v2", g.Best.Index, g.Best.Address.Unmap(), g.V2, g.Used)
+}
+
+func (p *port) trafficLine() string {
+	return p.families("RDMA", amount, named{rdma.ReceivedBytes, "received"}, named{rdma.TransmittedBytes, "sent"})
+}
+
+func (p *port) markLine() string {
+	return p.families("congestion", decimal, named{rdma.ECNMarked, "marked packets received"}, named{rdma.CNPSent, "CNPs sent"},
+		named{rdma.CNPHandled, "CNPs handled"}, named{rdma.CNPIgnored, "CNPs ignored"})
+}
+
+func (p *port) lossLine() string {
+	return p.families("trouble", decimal, named{rdma.AckTimeout, "acknowledge timeouts"}, named{rdma.SequenceNAK, "sequence errors"},
+		named{rdma.OutOfSequence, "out of sequence"}, named{rdma.Adaptive, "adaptive retransmissions"}, named{rdma.OutOfBuffer, "out of buffer"},
+		named{rdma.RetriesExceeded, "retries exceeded"})
+}
+
+// A named is a family in words.
+type named struct {
+	family rdma.Family
+	text   string
+}
+
+func (p *port) families(title string, text func(uint64) string, list ...named) string {
+	var parts []string
+	for _, n := range list {
+		if c := p.rdma.Get(n.family); c.OK {
+			parts = append(parts, n.text+" "+text(c.V))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return title + ": " + strings.Join(parts, ", ")
+}
+
+// seconds writes a time that is counted in µs.
+func seconds(micros uint64) string {
+	return (time.Duration(min(micros, 1<<50)) * time.Microsecond).Round(time.Millisecond).String()
+}
