@@ -119,6 +119,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.lldpCommand()
 	a.probeCommand()
 	a.heatmapCommand()
+	a.numaCommand()
 	a.manualCommand()
 	a.command("version", "Print the version.", func() error {
 		_, err := fmt.Fprintf(a.stdout, "fabricd %s\n", version)

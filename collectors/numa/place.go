@@ -3,7 +3,6 @@
 package numa
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -77,29 +76,12 @@ func evalPlace(r *placeRow, e *collectors.Env[placeRow]) verdict {
 	return v.Remedyf("update the firmware, or report the missing _PXM of host bridge %s to the vendor; until then bind processes and interrupts by hand", r.Root)
 }
 
-// implied says which node a device seems to be on by the bridges above it or
-// by the processors near it.
+// implied says which node a device seems to be on.
 func implied(f *probes.Function, nodes []probes.Node) string {
-	for _, b := range topo.Bridges(f) {
-		if b.NUMANode.OK && b.NUMANode.V >= 0 {
-			return fmt.Sprintf("; its bridge %s is on node %d", b.Address, b.NUMANode.V)
-		}
+	if _, why, ok := topo.ImpliedNode(f, nodes); ok {
+		return "; " + why
 	}
-	near, err := probes.ParseList(f.LocalCPUs)
-	if err != nil || len(near) == 0 {
-		return ""
-	}
-	var on []string
-	for _, n := range nodes {
-		cpus, err := probes.ParseList(n.CPUList)
-		if err == nil && slices.ContainsFunc(near, func(c int) bool { return slices.Contains(cpus, c) }) {
-			on = append(on, fmt.Sprint(n.ID))
-		}
-	}
-	if len(on) != 1 {
-		return ""
-	}
-	return fmt.Sprintf("; the processors near it (%s) are on node %s", f.LocalCPUs, on[0])
+	return ""
 }
 
 // nameOf writes a function with the name of its first RDMA device or interface.

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fabricd/fabricd/probes/gpu"
 	"golang.org/x/tools/txtar"
@@ -137,6 +138,16 @@ func (h *Host) Discard(name string) *Host {
 // First leaves only what is there at the start: a still picture.
 func (h *Host) First() *Host {
 	return h.keep(func(entry string) bool { return !strings.HasPrefix(entry, "at/") })
+}
+
+// Until leaves what is there up to a mark: the film ends there.
+func (h *Host) Until(last time.Duration) *Host {
+	return h.keep(func(entry string) bool {
+		rest, ok := strings.CutPrefix(entry, "at/")
+		mark, _, _ := strings.Cut(rest, "/")
+		at, err := time.ParseDuration(mark)
+		return !ok || err == nil && at <= last
+	})
 }
 
 // keep leaves the entries that want wants.
