@@ -3,6 +3,7 @@
 package queue
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -114,7 +115,7 @@ func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
 	case age >= limit && r.Carrier.OK && !r.Carrier.V:
 		return collectors.Verdictf(collectors.Info, "%d bytes have been in flight for %s on an interface without carrier", r.q.Inflight, age.Round(time.Second))
 	case age >= limit:
-		return collectors.Verdictf(collectors.Fail, "%d bytes have been in flight for %s and none were completed (byte_queue_limits/inflight)", r.q.Inflight, age.Round(time.Second)).
+		return collectors.Verdictf(collectors.Fail, "%d bytes have been in flight for %s and none were completed (byte_queue_limits/inflight)%s", r.q.Inflight, age.Round(time.Second), r.stalled()).
 			Remedyf("is the link paused (ethtool -S %s, roce checks)? dmesg for the driver's messages; resetting the queue: ip link set %s down, then up", r.Name, r.Name).
 			With("inflight", r.q.Inflight).With("limit", r.q.Limit)
 	case r.index < 0 && !r.HasFiles && r.Timeouts == nil:
@@ -131,11 +132,19 @@ func (r *row) without() string {
 	return " as far as the driver tells: it does not use byte queue limits"
 }
 
+// stalled tells of the stalls that the kernel counted.
+func (r *row) stalled() string {
+	if s := r.Stalls[r.index]; s != nil && s.Count > 0 {
+		return fmt.Sprintf("; the kernel counted %d stalls, the longest of %d jiffies (stall_cnt, stall_max)", s.Count, s.Longest)
+	}
+	return ""
+}
+
 func (r *row) timedOut() collectors.Verdict {
 	t := r.timeouts
-	more := ""
+	more := r.stalled()
 	if r.q != nil && r.q.Inflight > 0 && r.q.Standing >= time.Second {
-		more = "; " + strconv.Itoa(int(r.q.Inflight)) + " bytes have been in flight for " + r.q.Standing.Round(time.Second).String()
+		more = fmt.Sprintf("; %d bytes have been in flight for %s%s", r.q.Inflight, r.q.Standing.Round(time.Second), more)
 	}
 	return collectors.Verdictf(collectors.Fail, "tx_timeout rose by %d to %d, first %s and last %s ago%s: the device does not complete what the queue hands over",
 		t.Grown, t.Count.V, t.Since.Round(time.Second), t.Last.Round(time.Second), more).

@@ -17,13 +17,13 @@ const (
 	lateUnit                = -20
 )
 
-// bytes exports a histogram of bytes.
-func bytes(h *queue.Histogram) *collectors.Distribution {
+// inBytes exports a histogram of bytes.
+func inBytes(h *queue.Histogram) *collectors.Distribution {
 	return distribution(h, 0, lowBytes, highBytes)
 }
 
-// seconds exports a histogram whose unit is 2^-20 s.
-func seconds(h *queue.Histogram) *collectors.Distribution {
+// inSeconds exports a histogram whose unit is 2^-20 s.
+func inSeconds(h *queue.Histogram) *collectors.Distribution {
 	return distribution(h, lateUnit, lowSeconds, highSeconds)
 }
 

@@ -7,6 +7,8 @@ package queue
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -25,6 +27,7 @@ const (
 type Reading struct {
 	*queue.Snapshot
 	Netdevs []Netdev
+	Softnet *Softnet // nil: not told
 }
 
 // A Netdev is one interface.
@@ -34,6 +37,8 @@ type Netdev struct {
 	Traffic Traffic
 	// Timeouts are those of the transmit watchdog, by queue; nil: not told.
 	Timeouts []Timeouts
+	Stalls   map[int]*Stalls // of active queues where they are counted
+	Qdiscs   *Qdiscs         // nil: not told
 }
 
 // Traffic is what an interface transmits.
@@ -67,7 +72,7 @@ func New() collectors.Collector {
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(rows, columns()),
 			collectors.Rows(func(r *Reading) []Netdev { return r.Netdevs }, netdevColumns()),
-			collectors.Rows(func(r *Reading) []queue.Snapshot { return []queue.Snapshot{*r.Snapshot} }, samplerColumns()),
+			collectors.Rows(func(r *Reading) []Reading { return []Reading{*r} }, samplerColumns()),
 		},
 	})
 }
@@ -78,6 +83,8 @@ type reader struct {
 	options queue.Options
 	sampler *queue.Sampler
 	slow    map[string]*slow // by path
+	asker   *asker           // of a live host
+	softnet softnet
 }
 
 // Sample sets the time between two samples.
@@ -86,6 +93,9 @@ func (r *reader) Sample(every time.Duration) { r.options.Every = every }
 func (r *reader) Close() {
 	if r.sampler != nil {
 		r.sampler.Close()
+	}
+	if r.asker != nil {
+		close(r.asker.stop)
 	}
 	for _, s := range r.slow {
 		s.close()
@@ -116,7 +126,25 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 			delete(r.slow, path)
 		}
 	}
-	return reading, snapshot.Err
+	return reading, errors.Join(snapshot.Err, r.count(reading))
+}
+
+// count adds what is counted beside the queues.
+func (r *reader) count(reading *Reading) error {
+	d, err := &disciplines{}, error(nil)
+	if r.asker != nil {
+		d = r.asker.get()
+	} else if d, err = ask(r.h); err != nil {
+		return err
+	}
+	for i := range reading.Netdevs {
+		reading.Netdevs[i].Qdiscs = d.byNetdev[reading.Netdevs[i].Name]
+	}
+	reading.Softnet, err = r.softnet.read(r.h)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (r *reader) look(at time.Duration) (*queue.Snapshot, error) {
@@ -126,6 +154,9 @@ func (r *reader) look(at time.Duration) (*queue.Snapshot, error) {
 			return nil, err
 		}
 		r.sampler = s
+		if !r.h.Recorded() {
+			r.asker = startAsker(r.h)
+		}
 	}
 	if r.h.Recorded() {
 		return r.sampler.Look(at)

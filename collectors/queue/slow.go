@@ -22,6 +22,8 @@ type slow struct {
 	packets, bytes *probes.Attr
 	carrier        *probes.Attr
 	counters       []*probes.Attr // tx_timeout of each queue
+	stalls         map[int]*stallFiles
+	attr           func(dir, name string) *probes.Attr
 	past           []traffic
 	moved          time.Duration // when a packet was last seen to be sent
 	timeouts       []timeouts
@@ -41,8 +43,8 @@ type timeouts struct {
 
 // open opens an interface's files. What an earlier one has seen stays.
 func (r *reader) open(n *queue.Netdev, old *slow) *slow {
-	s := &slow{whole: r.h.Recorded()}
-	attr := func(dir, name string) *probes.Attr {
+	s := &slow{whole: r.h.Recorded(), stalls: map[int]*stallFiles{}}
+	s.attr = func(dir, name string) *probes.Attr {
 		d, err := r.h.Dir(path.Join(n.Path, dir))
 		if err != nil {
 			return nil
@@ -50,9 +52,9 @@ func (r *reader) open(n *queue.Netdev, old *slow) *slow {
 		s.dirs = append(s.dirs, d)
 		return d.Attr(name, 24)
 	}
-	s.packets, s.bytes, s.carrier = attr("statistics", "tx_packets"), attr("statistics", "tx_bytes"), attr("", "carrier")
+	s.packets, s.bytes, s.carrier = s.attr("statistics", "tx_packets"), s.attr("statistics", "tx_bytes"), s.attr("", "carrier")
 	for i := range n.Queues {
-		s.counters = append(s.counters, attr("queues/tx-"+strconv.Itoa(i), "tx_timeout"))
+		s.counters = append(s.counters, s.attr("queues/tx-"+strconv.Itoa(i), "tx_timeout"))
 	}
 	s.timeouts = make([]timeouts, n.Queues)
 	if old != nil {
@@ -64,7 +66,11 @@ func (r *reader) open(n *queue.Netdev, old *slow) *slow {
 }
 
 func (s *slow) close() {
-	for _, a := range append(s.counters, s.packets, s.bytes, s.carrier) {
+	open := append(s.counters, s.packets, s.bytes, s.carrier)
+	for _, f := range s.stalls {
+		open = append(open, f.threshold, f.count, f.longest)
+	}
+	for _, a := range open {
 		if a != nil {
 			a.Close()
 		}
@@ -103,7 +109,25 @@ func (s *slow) read(n *queue.Netdev, at time.Duration) Netdev {
 			out.Timeouts[i] = t
 		}
 	}
+	for i := range n.Active {
+		if stalls := s.stallsOf(n.Active[i].Index).read(); stalls != nil {
+			if out.Stalls == nil {
+				out.Stalls = map[int]*Stalls{}
+			}
+			out.Stalls[n.Active[i].Index] = stalls
+		}
+	}
 	return out
+}
+
+func (s *slow) stallsOf(queue int) *stallFiles {
+	f := s.stalls[queue]
+	if f == nil {
+		dir := path.Join("queues/tx-"+strconv.Itoa(queue), "byte_queue_limits")
+		f = &stallFiles{s.attr(dir, "stall_thrs"), s.attr(dir, "stall_cnt"), s.attr(dir, "stall_max")}
+		s.stalls[queue] = f
+	}
+	return f
 }
 
 // traffic reads what was transmitted, and compares it with the window's begin.

@@ -56,7 +56,7 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 func refusal(err error) error {
 	switch {
 	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("BPF is not permitted: it needs CAP_BPF and CAP_PERFMON, and no lockdown: %w", err)
+		return errors.New("BPF is not permitted: it takes CAP_BPF and CAP_PERFMON, and no lockdown")
 	case strings.Contains(err.Error(), "BTF"):
 		return fmt.Errorf("the kernel tells no types (CONFIG_DEBUG_INFO_BTF): %w", err)
 	}

@@ -3,8 +3,7 @@
 package queue
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -51,16 +50,16 @@ func (l *layout) open(h *probes.Host, o Options) sweeper {
 	if h.Recorded() {
 		return newFiles(h, l.places)
 	}
-	var reasons []string
 	for _, way := range []Way{Timer, Kernel} {
 		k, err := openKernel(h, o, l.places, way == Timer)
 		if err == nil {
-			l.way, l.why = way, strings.Join(reasons, "; ")
+			l.way = way
 			return k
 		}
-		reasons = append(reasons, fmt.Sprintf("%s: %v", way, err))
+		if !errors.Is(err, errAsked) || l.why == "" {
+			l.why = probes.Printable(err.Error())
+		}
 	}
-	l.why = probes.Printable(strings.Join(reasons, "; "))
 	return newFiles(h, l.places)
 }
 

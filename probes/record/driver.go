@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/fabricd/fabricd/probes/dcb"
 	"github.com/fabricd/fabricd/probes/ethtool"
+	"github.com/fabricd/fabricd/probes/qdisc"
 )
 
 // A question is something that a live interface's driver is asked, written
@@ -91,4 +93,22 @@ func (w *walk) answer(name string, floor time.Duration, ask func() ([]byte, erro
 	case !errors.Is(err, errors.ErrUnsupported):
 		w.cutf("%s: %v", name, err)
 	}
+}
+
+// disciplines asks a live host for the queueing disciplines of the interfaces
+// that are taken.
+func (w *walk) disciplines() {
+	if w.host.Recorded() || w.ctx.Err() != nil || len(w.now.netdevs) == 0 {
+		return
+	}
+	w.answer("qdisc.json", time.Second, func() ([]byte, error) {
+		list, err := qdisc.Get(w.host)
+		if err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(q qdisc.Qdisc) bool { return !slices.Contains(w.now.netdevs, q.Dev) })
+		w.now.qdiscs = len(list)
+		b, err := json.MarshalIndent(list, "", " ")
+		return append(b, '\n'), err
+	})
 }

@@ -47,9 +47,8 @@ func newManifest(h *probes.Host, s *snapshot, o Options) manifest {
 		drivers = "refused: " + s.unasked.Error()
 	}
 	m.Sources["ethtool"], m.Sources["dcb"] = drivers, drivers
-	for _, name := range []string{"lldp", "qdisc"} {
-		m.Sources[name] = "not asked"
-	}
+	m.Sources["qdisc"] = amount(s.qdiscs, "discipline")
+	m.Sources["lldp"] = "not asked"
 	return m
 }
 

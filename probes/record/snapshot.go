@@ -34,6 +34,7 @@ type snapshot struct {
 	asleep, excluded       int
 	netdevs, rdma          []string
 	drivers                int             // of interfaces that were asked
+	qdiscs                 int             // that were told
 	unasked                error           // why others were not
 	hidden                 map[string]bool // netdevs of excluded functions
 	cut                    []string        // what is not whole

@@ -46,6 +46,7 @@ func (w *walk) take() (*snapshot, error) {
 	w.ask("sys", w.plan.sys, false)
 	w.functions()
 	w.netdevs()
+	w.disciplines()
 	w.rdma()
 	w.processes()
 	return w.now, w.ctx.Err()
