@@ -5,6 +5,7 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -50,6 +51,9 @@ func Rules(dir, runbooks string, known Metrics) error {
 	}
 	fires, silent, err := tested(tests)
 	if err != nil {
+		return err
+	}
+	if known, err = known.withRecorded(files); err != nil {
 		return err
 	}
 	var faults []error
@@ -123,6 +127,25 @@ func readRules(name string, known Metrics) ([]rule, error) {
 		}
 	}
 	return rules, errors.Join(faults...)
+}
+
+// withRecorded adds the series that rules record.
+func (m Metrics) withRecorded(files []string) (Metrics, error) {
+	m = maps.Clone(m)
+	for _, name := range files {
+		var file ruleFile
+		if _, err := decode(name, &file); err != nil {
+			return nil, err
+		}
+		for _, g := range file.Groups {
+			for _, r := range g.Rules {
+				if r.Record != "" {
+					m[r.Record] = true
+				}
+			}
+		}
+	}
+	return m, nil
 }
 
 // texts reports what an alert fails to tell the person it wakes.
