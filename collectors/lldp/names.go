@@ -5,7 +5,6 @@ package lldp
 import (
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -152,11 +151,6 @@ type name struct {
 	numbers []string
 }
 
-// spelled is the form of a port's name: a word, then numbers. The separators
-// are / : - . and _, and s before the lane of a port that is split (swp12s0);
-// the lane may be a letter (etp4a).
-var spelled = regexp.MustCompile(`^((?:[a-z][a-z-]*)?(?:[0-9]+gb?e|[a-z]))?[ _-]?([0-9]+(?:[/:._s-][0-9]+)*)([a-h]?)$`)
-
 // families are words that mean the same: vendors write their own short forms.
 var families = map[string]string{
 	"et": "ethernet", "ethernet": "ethernet", "eth": "ethernet",
@@ -170,35 +164,65 @@ var families = map[string]string{
 	"eight": "eighthundredgige", "eighthundredgigabitethernet": "eighthundredgige", "800ge": "eighthundredgige",
 }
 
-// parseName takes a port's name apart; not ok is one that is no name of a port.
-func parseName(s string) (name, bool) {
+// parseName takes a port's name apart: a word, then numbers with separators
+// between them, s before the lane of a port that is split (swp12s0), or a
+// letter for the lane (etp4a). Not ok is what is no name of a port.
+func parseName(s string) (n name, ok bool) {
 	s = strings.ToLower(s)
 	if i := strings.IndexByte(s, '('); i > 0 { // Eth4(Port4)
 		s = strings.TrimSpace(s[:i])
 	}
-	m := spelled.FindStringSubmatch(s)
-	if m == nil {
-		return name{}, false
+	lane := ""
+	if last := len(s) - 1; last > 0 && s[last] >= 'a' && s[last] <= 'h' && digit(s[last-1]) {
+		s, lane = s[:last], s[last:]
 	}
-	n := name{family: m[1], numbers: strings.FieldsFunc(m[2], func(r rune) bool { return r < '0' || r > '9' })}
-	dashed := strings.HasPrefix(s[len(m[1]):], "-")
-	if dashed && len(n.numbers) > 3 { // Juniper's unit 0 of an interface is the interface
-		if last := len(n.numbers) - 1; strings.HasSuffix(s, ".0") {
-			n.numbers = n.numbers[:last]
-		}
-	}
-	for i, digits := range n.numbers {
-		n.numbers[i] = strings.TrimLeft(digits[:len(digits)-1], "0") + digits[len(digits)-1:]
-	}
-	if lane := m[3]; lane != "" {
+	word, numbers := trailingNumbers(s)
+	n.numbers = numbers
+	if lane != "" {
 		n.numbers = append(n.numbers, lane)
 	}
-	switch long := families[n.family]; {
+	family := strings.TrimRight(word, " _-")
+	if len(word)-len(family) > 1 || len(n.numbers) == 0 || strings.ContainsFunc(family, noLetter) || word != "" && family == "" {
+		return n, false
+	}
+	dashed := strings.HasSuffix(word, "-")
+	if dashed && len(n.numbers) > 3 && strings.HasSuffix(s, ".0") { // Juniper's unit 0 of an interface is the interface
+		n.numbers = n.numbers[:len(n.numbers)-1]
+	}
+	switch long := families[family]; {
 	case dashed: // et-0/0/12 is Juniper's, and no Ethernet0/0/12
-		n.family += "-"
-	case n.family == "eth" && len(n.numbers) == 1: // SONiC's alias Eth4 is its Ethernet12
-	case long != "":
+		n.family = family + "-"
+	case long == "", family == "eth" && len(n.numbers) == 1: // SONiC's alias Eth4 is its Ethernet12
+		n.family = family
+	default:
 		n.family = long
 	}
 	return n, true
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// noLetter says whether a character has no place in the word before the numbers.
+func noLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+
+// trailingNumbers splits the numbers off a name's end, without leading zeros.
+func trailingNumbers(s string) (word string, numbers []string) {
+	end := len(s)
+	for {
+		from := end
+		for from > 0 && digit(s[from-1]) {
+			from--
+		}
+		if from == end {
+			break
+		}
+		numbers = append(numbers, strings.TrimLeft(s[from:end-1], "0")+s[end-1:end])
+		end = from
+		if from < 2 || !strings.ContainsRune("/:._-s", rune(s[from-1])) || !digit(s[from-2]) {
+			break
+		}
+		end--
+	}
+	slices.Reverse(numbers)
+	return s[:end], numbers
 }

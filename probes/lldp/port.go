@@ -5,10 +5,10 @@ package lldp
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -61,7 +61,7 @@ func Open(h *probes.Host, n *probes.Netdev) (*Port, error) {
 		p.source = &recorded{host: h, name: "lldp/" + p.name + ".hex", next: -1}
 		return p, nil
 	}
-	p.source = &live{port: p, tap: swallowed(h, n)}
+	p.source = &live{name: p.name, index: dir.Attr("ifindex", 16), tap: swallowed(h, n)}
 	return p, nil
 }
 
@@ -105,11 +105,8 @@ func (p *Port) link() (probes.Value[bool], error) {
 	switch {
 	case err == nil:
 		return probes.Some(string(b) == "1"), nil
-	case gone(err):
-		if _, here := p.dir.Identity(); here != nil {
-			return probes.Value[bool]{}, err
-		}
-		return probes.None[bool](err), nil
+	case errors.Is(err, syscall.ENODEV):
+		return probes.Value[bool]{}, err
 	case probes.Refused(err):
 		return probes.Some(false), nil
 	}
@@ -184,5 +181,3 @@ func swallowed(h *probes.Host, n *probes.Netdev) bool {
 	mask, err := strconv.ParseUint(strings.TrimSpace(string(b)), 0, 32)
 	return err == nil && mask&nearestBridge != 0
 }
-
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDevice) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -17,7 +16,6 @@ import (
 )
 
 var (
-	errNoDevice   = unix.ENODEV
 	errCapability = errors.New("listening for LLDP needs CAP_NET_RAW")
 	errNamespace  = errors.New("the interface is in another network namespace: run fabricd in the host's (hostNetwork)")
 )
@@ -33,16 +31,22 @@ const (
 // live listens on an interface of this machine. The socket is not waited on:
 // frames wait in the kernel's buffer until the next read.
 type live struct {
-	port  *Port
+	name  string
+	index *probes.Attr
 	tap   bool // take the frames before whoever is above the interface does
 	conn  *packet.Conn
-	index int
+	on    int // the interface's number
 	err   error
 	tried time.Time
 	buf   [maxFrame]byte
 }
 
 func (l *live) close() {
+	l.hangUp()
+	l.index.Close()
+}
+
+func (l *live) hangUp() {
 	if l.conn != nil {
 		l.conn.Close()
 		l.conn = nil
@@ -88,29 +92,25 @@ func (l *live) drain(fd int, take func([]byte)) {
 
 // follow sees to it that the socket is on the interface that has the name now.
 func (l *live) follow() error {
-	index, err := l.ifindex()
+	text, err := l.index.Read()
 	if err != nil {
-		l.close()
+		l.hangUp()
 		return err
 	}
-	if l.conn != nil && l.index == index {
+	index, err := strconv.Atoi(string(text))
+	if err != nil {
+		return err
+	}
+	if l.conn != nil && l.on == index {
 		return nil
 	}
-	l.close()
-	if l.err != nil && l.index == index && time.Since(l.tried) < retryAfter {
+	l.hangUp()
+	if l.err != nil && l.on == index && time.Since(l.tried) < retryAfter {
 		return l.err
 	}
-	l.index, l.tried = index, time.Now()
-	l.conn, l.err = listen(l.port.name, index, l.tap)
+	l.on, l.tried = index, time.Now()
+	l.conn, l.err = listen(l.name, index, l.tap)
 	return l.err
-}
-
-func (l *live) ifindex() (int, error) {
-	b, err := l.port.dir.ReadFile("ifindex")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(strings.TrimSpace(string(b)))
 }
 
 // listen opens a socket on the interface that sysfs knows by this name and index.

@@ -11,7 +11,7 @@ import (
 // of gives a frame of a chassis and a port.
 func of(chassis, port string, ttl uint16) []byte {
 	return (&Frame{
-		Destination: nearest, TTL: ttl,
+		Destination: nearest, Source: MAC{2, 0, 0, 0, 0, 1}, TTL: ttl,
 		Chassis: ChassisID{ChassisLocal, chassis}, Port: PortID{PortName, port},
 	}).Append(nil)
 }
