@@ -117,14 +117,14 @@ var columns = map[string]int{
 }
 
 // parseCSV reads lines of host, port, neighbour and neighbour-port; a line
-// without the host is this host's. The first line may name the columns, in
-// any order and among others.
+// without the host is this host's. A line may name the columns of those after
+// it, in any order and among others: files are put one behind the other.
 func parseCSV(b []byte, host string) ([]link, error) {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord, r.Comment, r.TrimLeadingSpace = -1, '#', true
 	var links []link
 	order := []int{0, 1, 2, 3}
-	for first := true; ; first = false {
+	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return links, nil
@@ -137,11 +137,9 @@ func parseCSV(b []byte, host string) ([]link, error) {
 			return nil, fmt.Errorf(" %w", err)
 		}
 		line, _ := r.FieldPos(0)
-		if first {
-			if named, ok := header(fields); ok {
-				order = named
-				continue
-			}
+		if named, ok := header(fields); ok {
+			order = named
+			continue
 		}
 		l, err := linkOf(fields, order, host)
 		if err != nil {

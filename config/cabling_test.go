@@ -21,6 +21,7 @@ func TestCablingFiles(t *testing.T) {
 		{"p.csv", "rail,switch,switch_port,port\n0,leaf-01,Ethernet12,eth0\n1,leaf-02,Eth1/12,0000:18:00.1\n", two, ""},
 		{"p.csv", "leaf-01,Ethernet12,gpu-07,eth0\n", two[:1], ""},
 		{"p.csv", "gpu-07,eth0,leaf-01\n", []Cable{{Port: "eth0", Switch: "leaf-01"}}, ""},
+		{"p.csv", "host,port,neighbour,neighbour-port\ngpu-08,eth0,leaf-01,1\nport,host,neighbour,neighbour-port\neth0,gpu-07,leaf-01,Ethernet12\n", two[:1], ""},
 		{"p.csv", "gpu-07,eth0\n", nil, "p.csv:1: 2 fields"},
 		{"p.csv", "gpu-07,eth0,leaf-01,1\ngpu-07,,leaf-01,2\n", nil, "p.csv:2: names no port"},
 		{"p.csv", "gpu-07,eth0,leaf-01,1\n\ngpu-07,eth0,leaf-01,2\n", nil, "p.csv:3: port \"eth0\" of gpu-07 already has a cable at line 1"},

@@ -209,9 +209,9 @@ func (d *dot) quoted() (dotToken, error) {
 			return dotToken{dotName, string(text)}, nil
 		case c == '\n':
 			return dotToken{}, errors.New("a string without its closing quote")
-		case c == '\\' && i+1 < len(d.rest) && d.rest[i+1] == '"':
+		case c == '\\' && i+1 < len(d.rest) && (d.rest[i+1] == '"' || d.rest[i+1] == '\\'):
 			i++
-			text = append(text, '"')
+			text = append(text, d.rest[i])
 		default:
 			text = append(text, c)
 		}

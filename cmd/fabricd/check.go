@@ -54,16 +54,21 @@ func (a *app) check(f *checkFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.format == "json" {
+	return a.printReport(report, f.format, f.all, f.strict)
+}
+
+// printReport prints findings; the error is the exit code.
+func (a *app) printReport(report *collectors.Report, format string, all, strict bool) error {
+	if format == "json" {
 		e := json.NewEncoder(a.stdout)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(report); err != nil {
 			return err
 		}
-	} else if err := writeReport(a.stdout, report, f.all, colour(a.stdout)); err != nil {
+	} else if err := writeReport(a.stdout, report, all, colour(a.stdout)); err != nil {
 		return err
 	}
-	if code := exitCode(report, f.strict); code != exitOK {
+	if code := exitCode(report, strict); code != exitOK {
 		return exitError{code: code}
 	}
 	return nil
@@ -113,6 +118,11 @@ const startPatience = 20 * time.Second
 // observe runs an engine over a recording, or on the machine for a while that
 // begins with the first readings.
 func observe(e *collectors.Engine, h *probes.Host, list []collectors.Collector, window time.Duration) error {
+	return observeUntil(e, h, list, window, func() bool { return false })
+}
+
+// observeUntil ends before the window is over where there is enough.
+func observeUntil(e *collectors.Engine, h *probes.Host, list []collectors.Collector, window time.Duration, enough func() bool) error {
 	if h.Recorded() {
 		if err := e.Play(); err != nil {
 			return exitError{exitUsage, fmt.Errorf("recording: %w", err)}
@@ -133,9 +143,14 @@ func observe(e *collectors.Engine, h *probes.Host, list []collectors.Collector, 
 	case <-time.After(startPatience):
 		return exitError{exitUnknown, fmt.Errorf("no readings after %s: %s", startPatience, hanging(h))}
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(window):
+	for end := time.After(window); !enough(); {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end:
+			return nil
+		case <-time.After(min(window, lookAgain)):
+		}
 	}
 	return nil
 }
@@ -147,6 +162,9 @@ func hanging(h *probes.Host) string {
 	}
 	return "the machine answers too slowly"
 }
+
+// lookAgain is how often is asked whether there is enough.
+const lookAgain = 200 * time.Millisecond
 
 // maxReport bounds what is taken from a daemon.
 const maxReport = 64 << 20

@@ -115,6 +115,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.readCommand()
 	a.recordCommand()
 	a.topoCommand()
+	a.lldpCommand()
 	a.probeCommand()
 	a.manualCommand()
 	a.command("version", "Print the version.", func() error {

@@ -58,15 +58,32 @@ func virtual(driver string) bool {
 // planned finds the cable of a port in the plan.
 func planned(p config.Plan, n *probes.Netdev) *config.Cable {
 	for i := range p.Cabling {
-		c := &p.Cabling[i]
-		if c.Port == n.Name || c.Address == n.Function.Address && n.DevPort == 0 {
-			return c
+		if means(&p.Cabling[i], n) {
+			return &p.Cabling[i]
 		}
 	}
 	return nil
 }
 
-// Present gives the neighbours of a port at a moment, but those that others
+// means says whether a cable of a plan is plugged into a port, which the plan
+// names by its interface, its RDMA device or its PCI address.
+func means(c *config.Cable, n *probes.Netdev) bool {
+	f := n.Function
+	return c.Port == n.Name || n.DevPort == 0 && (c.Address == f.Address || slices.Contains(f.RDMANames, c.Port))
+}
+
+// Planned finds the port that a cable of a plan is plugged into; nil if the
+// machine has none.
+func Planned(inv *probes.Inventory, c config.Cable) *probes.Netdev {
+	for _, n := range Ports(inv) {
+		if means(&c, n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// present gives the neighbours of a port at a moment, but those that others
 // have replaced: those that have fallen silent since another was first heard,
 // if it is the same chassis, or if half of the silent one's time is over.
 func present(all []lldp.Neighbour, at time.Duration) []lldp.Neighbour {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/fabricd/fabricd/cmd/internal/lldpview"
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/lldp"
+	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/probes"
+	frames "github.com/fabricd/fabricd/probes/lldp"
+)
+
+// lldpFlags are those of lldp and its commands.
+type lldpFlags struct {
+	format, diffFormat string
+	wait, diffWait     time.Duration
+	plan               string
+	ports              []string
+	yes                bool
+}
+
+func (a *app) lldpCommand() {
+	var f lldpFlags
+	c := a.Application.Command("lldp", "Who is at the other end of each cable.")
+	a.lldpShowCommand(c, &f)
+	a.actions["lldp diff"] = func() error { return a.lldpDiff(&f) }
+	diff := c.Command("diff", "Compare the neighbours with a cabling plan: csv (host,port,neighbour,neighbour-port), Graphviz (.dot) or a configuration file, of this host or of all. Exit status as check's.")
+	diff.Arg("plan", "The plan's file; by default the plan of the configuration file.").StringVar(&f.plan)
+	waitVar(diff, &f.diffWait)
+	enumVar(diff.Flag("format", "text or json."), "--format", &f.diffFormat, "text", "json")
+	a.actions["lldp send"] = func() error { return a.lldpSend(&f) }
+	send := c.Command("send", "Announce this machine on its ports every 30 s, until interrupted; then take it back.")
+	send.Flag("port", "Interface to send on (repeatable); by default all Ethernet ports with link.").PlaceHolder("NETDEV").StringsVar(&f.ports)
+	send.Flag("yes", "Do not ask.").BoolVar(&f.yes)
+}
+
+func (a *app) lldpShowCommand(c *kingpin.CmdClause, f *lldpFlags) {
+	a.actions["lldp show"] = func() error { return a.lldpShow(f) }
+	show := c.Command("show", "Print the neighbours (the default).").Default()
+	waitVar(show, &f.wait)
+	enumVar(show.Flag("format", "text, json, csv (of all hosts together: the map of a cluster) or dot (Graphviz)."), "--format", &f.format, "text", "json", "csv", "dot")
+}
+
+// waitVar adds --wait. Most neighbours send every 30 s.
+func waitVar(c *kingpin.CmdClause, to *time.Duration) {
+	durationVar(c.Flag("wait", "How long to listen at most; ends when every port with link has a neighbour (35s)."), "--wait", to, 35*time.Second, 100*time.Millisecond, time.Hour)
+}
+
+// listen runs the lldp collector until every port has a neighbour, or for the
+// whole wait.
+func (a *app) listen(h *probes.Host, c *config.Config, wait time.Duration, only []string) (*collectors.Engine, error) {
+	list := slices.DeleteFunc(a.enabled(c), func(k collectors.Collector) bool { return k.Doc().Name != lldp.Name })
+	if len(list) == 0 {
+		return nil, usage("the lldp collector is switched off")
+	}
+	o := collectors.Options{Host: h, Collectors: list, Config: c, Only: only, Window: 2 * time.Second}
+	if only == nil {
+		o.Skip = []string{"*"}
+	}
+	e := collectors.NewEngine(o)
+	err := observeUntil(e, h, list, wait, func() bool { return lldp.Settled(lldp.Links(e.State().View)) })
+	return e, err
+}
+
+func (a *app) lldpShow(f *lldpFlags) error {
+	h, c, err := a.open()
+	if err != nil {
+		return err
+	}
+	e, err := a.listen(h, c, f.wait, nil)
+	if err != nil {
+		return err
+	}
+	s := e.State()
+	m := lldpview.Map{Host: hostName(h), Time: e.Stamp(s), Links: lldp.Links(s.View)}
+	switch f.format {
+	case "json":
+		err = m.WriteJSON(a.stdout)
+	case "csv":
+		err = m.WriteCSV(a.stdout)
+	case "dot":
+		err = m.WriteDOT(a.stdout)
+	default:
+		err = m.WriteText(a.stdout)
+	}
+	if err == nil && deaf(m.Links) {
+		return exitError{code: exitUnknown, err: fmt.Errorf("nobody listens: %w", m.Links[0].Err)}
+	}
+	return err
+}
+
+// deaf says whether no port could be listened on.
+func deaf(links []lldp.Link) bool {
+	return len(links) > 0 && !slices.ContainsFunc(links, func(l lldp.Link) bool { return l.Err == nil })
+}
+
+const cablingCheck = "lldp_cabling"
+
+func (a *app) lldpDiff(f *lldpFlags) error {
+	h, c, err := a.open()
+	if err != nil {
+		return err
+	}
+	if f.plan != "" {
+		if c.Plan.Cabling, err = config.LoadCabling(f.plan, hostName(h)); err != nil {
+			return exitError{exitUsage, err}
+		}
+	}
+	if len(c.Plan.Cabling) == 0 {
+		return usage("there is no plan: name a file, or give one with plan.cabling by --config.file")
+	}
+	e, err := a.listen(h, c, f.diffWait, []string{cablingCheck})
+	if err != nil {
+		return err
+	}
+	s := e.State()
+	r := &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Findings: slices.Concat(absentPorts(s.View, c.Plan), s.Findings)}
+	r.Status = collectors.Worst(r.Findings)
+	return a.printReport(r, f.diffFormat, true, false)
+}
+
+// absentPorts finds what the plan names and the machine does not have.
+func absentPorts(v *collectors.View, plan config.Plan) []collectors.Finding {
+	var list []collectors.Finding
+	for _, c := range plan.Cabling {
+		if lldp.Planned(v.Inventory, c) == nil {
+			list = append(list, collectors.Finding{
+				Check: cablingCheck, Status: collectors.Warn, Subject: collectors.Subject{{Name: "netdev", Value: c.Port + c.Address}},
+				Reason: fmt.Sprintf("the plan names %s, which is no Ethernet port of this machine", c.Port+c.Address),
+				Remedy: "correct the plan, or see why the port is missing: fabricd topo",
+			})
+		}
+	}
+	return list
+}
+
+func (a *app) lldpSend(f *lldpFlags) error {
+	if a.host.recording != "" {
+		return usage("lldp send announces this machine: --host has none to announce")
+	}
+	h, _, err := a.open()
+	if err != nil {
+		return err
+	}
+	ports, err := sendPorts(h.Inventory(), f.ports)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(ports))
+	for i, n := range ports {
+		names[i] = n.Name
+	}
+	fmt.Fprintf(a.stderr, "announces %s on %s every %s, with host name, port, role and MTU; takes it back at the end\n", hostName(h), strings.Join(names, ", "), lldp.Interval)
+	if !f.yes {
+		return usage("lldp send makes this machine visible to its switches: say --yes if that is wanted")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return announce(ctx, h, ports)
+}
+
+func sendPorts(inv *probes.Inventory, names []string) ([]*probes.Netdev, error) {
+	var list []*probes.Netdev
+	for _, n := range lldp.Ports(inv) {
+		if len(names) == 0 && n.Carrier.V || slices.Contains(names, n.Name) {
+			list = append(list, n)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(n *probes.Netdev) bool { return n.Name == name }) {
+			return nil, usage("%s is no Ethernet port of this machine", probes.Printable(name))
+		}
+	}
+	if len(list) == 0 {
+		return nil, exitError{exitUnknown, fmt.Errorf("there is no Ethernet port with link")}
+	}
+	return list, nil
+}
+
+// announce sends on all ports until ctx ends.
+func announce(ctx context.Context, h *probes.Host, ports []*probes.Netdev) error {
+	speaker := lldp.NewSpeaker(h.Inventory(), hostName(h), version)
+	var own []*frames.Frame
+	var senders []*frames.Sender
+	for _, n := range ports {
+		f, err := speaker.Frame(n)
+		if err != nil {
+			return err
+		}
+		s, err := frames.NewSender(h, n)
+		if err != nil {
+			return exitError{exitUnknown, err}
+		}
+		defer s.Close()
+		defer func() { _ = s.Send(f.Shutdown()) }()
+		own, senders = append(own, f), append(senders, s)
+	}
+	tick := time.NewTicker(lldp.Interval)
+	defer tick.Stop()
+	for {
+		for i, s := range senders {
+			if err := s.Send(own[i]); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

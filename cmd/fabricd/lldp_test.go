@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fabricd/fabricd/probes/lldp"
+)
+
+// heard is a recording of a host whose ports eth0 and eth1 hear a neighbour each.
+func heard(t *testing.T, names ...string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("-- proc/cpuinfo --\nflags : fpu\n-- proc/sys/kernel/hostname --\ngpu-07\n")
+	for i, name := range names {
+		f := lldp.Frame{
+			Destination: lldp.Destinations()[0], Source: lldp.MAC{2, 0, 0, 0, 0, 1}, TTL: 120,
+			Chassis: lldp.ChassisID{Subtype: lldp.ChassisMAC, Value: "\x02\x00\x00\x00\x00\x01"}, SystemName: name,
+			Port: lldp.PortID{Subtype: lldp.PortName, Value: fmt.Sprintf("Ethernet%d", 4*i)},
+			PFC:  lldp.PFC{Enabled: 1 << 3, Present: true},
+		}
+		dir := fmt.Sprintf("sys/devices/pci0000:00/0000:00:0%d.0", i+1)
+		fmt.Fprintf(&b, "-- sys/bus/pci/devices/0000:00:0%d.0 -> ../../../%s --\n", i+1, strings.TrimPrefix(dir, "sys/"))
+		fmt.Fprintf(&b, "-- %s/class --\n0x020000\n-- %s/vendor --\n0x15b3\n-- %s/device --\n0x1021\n", dir, dir, dir)
+		fmt.Fprintf(&b, "-- sys/class/net/eth%d -> ../../%s/net/eth%d --\n", i, strings.TrimPrefix(dir, "sys/"), i)
+		fmt.Fprintf(&b, "-- %s/net/eth%d/device -> ../../../0000:00:0%d.0 --\n-- %s/net/eth%d/type --\n1\n-- %s/net/eth%d/carrier --\n1\n", dir, i, i+1, dir, i, dir, i)
+		fmt.Fprintf(&b, "-- lldp/eth%d.hex --\n%x\n", i, f.Append(nil))
+	}
+	return file(t, "host.txtar", b.String())
+}
+
+func TestLLDP(t *testing.T) {
+	host := heard(t, "leaf-01", `leaf"\02`)
+	for format, want := range map[string]string{
+		"text": "eth0  0000:00:01.0  -     leaf-01    Ethernet0  0s ago  PFC 3",
+		"json": `"pfc_enabled": [`,
+		"csv":  "host,port,neighbour,neighbour-port\ngpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth1,\"leaf\"\"\\02\",Ethernet4\n",
+		"dot":  `"gpu-07":"eth1" -- "leaf\"\\02":"Ethernet4";`,
+	} {
+		code, out, errs := fabricd("lldp", "--host", host, "--format", format)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: %d, %s\n%s\nwant %q", format, code, errs, out, want)
+		}
+		if format == "json" && !json.Valid([]byte(out)) {
+			t.Errorf("no JSON: %s", out)
+		}
+		if format == "csv" || format == "dot" { // what is printed is a plan
+			if code, out, errs := fabricd("lldp", "diff", "--host", host, file(t, "map."+format, out)); code != 0 || strings.Count(out, "as planned") != 2 {
+				t.Errorf("%s: %d, %s\n%s", format, code, errs, out)
+			}
+		}
+	}
+	for _, test := range []struct {
+		plan string
+		code int
+		says string
+	}{
+		{"gpu-07,eth0,leaf-01,Ethernet4\n", exitFail, "the cable leads to leaf-01 port Ethernet0"},
+		{"gpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth7,leaf-01,Ethernet4\n", exitWarn, "the plan names eth7"},
+		{"gpu-07,eth0,leaf-01,etp1\n", exitUnknown, "cannot be compared"},
+		{"gpu-08,eth0,leaf-01,Ethernet0\n", exitUsage, "has no cable of gpu-07"},
+		{"gpu-07\n", exitUsage, "plan.csv:1:"},
+	} {
+		code, out, errs := fabricd("lldp", "diff", "--host", host, file(t, "plan.csv", test.plan))
+		if code != test.code || !strings.Contains(out+errs, test.says) {
+			t.Errorf("%q: %d, want %d and %q\n%s%s", test.plan, code, test.code, test.says, out, errs)
+		}
+	}
+	if code, _, errs := fabricd("lldp", "diff", "--host", host); code != exitUsage || !strings.Contains(errs, "there is no plan") {
+		t.Errorf("no plan: %d %s", code, errs)
+	}
+	if code, _, errs := fabricd("lldp", "send", "--yes", "--host", host); code != exitUsage || !strings.Contains(errs, "--host has none") {
+		t.Errorf("send: %d %s", code, errs)
+	}
+}
