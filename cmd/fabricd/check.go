@@ -166,9 +166,6 @@ func hanging(h *probes.Host) string {
 	return "the machine answers too slowly"
 }
 
-// lookAgain is how often is asked whether there is enough.
-const lookAgain = 200 * time.Millisecond
-
 // maxReport bounds what is taken from a daemon.
 const maxReport = 64 << 20
 
