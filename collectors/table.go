@@ -163,6 +163,10 @@ func (t *table[R, S]) judge(c *Check[S], rows []S, v *View, o over) []judged {
 	return list
 }
 
+// keepRow is how long a live row may be missing and keeps its history: a device
+// that answered too late is still the same.
+const keepRow = time.Minute
+
 // remember appends the rows to their histories; rows that are gone lose theirs.
 func (t *table[R, S]) remember(rows []S, at time.Duration, o over) {
 	span := time.Duration(0)
@@ -184,7 +188,7 @@ func (t *table[R, S]) remember(rows []S, at time.Duration, o over) {
 		h.seen = at
 	}
 	for key, h := range t.past {
-		if h.seen != at {
+		if h.seen != at && (o.all || at-h.seen > keepRow) {
 			delete(t.past, key)
 		}
 	}
