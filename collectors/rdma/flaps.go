@@ -56,21 +56,26 @@ func flapOf(p *Port, d *probes.RDMADevice) flapRow {
 
 func flapColumns() collectors.Columns[flapRow] {
 	netdev := collectors.Label[flapRow]{Name: "netdev", Get: func(r *flapRow) string { return r.netdev }}
+	device := collectors.Label[flapRow]{Name: "device", Get: func(r *flapRow) string { return r.device }}
+	port := collectors.Label[flapRow]{Name: "port", Get: func(r *flapRow) string { return r.port }}
 	return collectors.Columns[flapRow]{
-		Labels: []collectors.Label[flapRow]{
-			{Name: "device", Get: func(r *flapRow) string { return r.device }},
-			{Name: "port", Get: func(r *flapRow) string { return r.port }}, netdev,
-		},
+		Labels: []collectors.Label[flapRow]{device, port, {Name: "netdev", Get: func(r *flapRow) string {
+			if r.device != "" {
+				return "" // the port's history is its own, whatever its interface is called
+			}
+			return r.netdev
+		}}},
 		Metrics: []collectors.Metric[flapRow]{{
 			Name: "nic_carrier_changes_total", Kind: collectors.Counter, Source: "sysfs class/net/*/carrier_changes", Labels: []collectors.Label[flapRow]{netdev},
 			Help: "Ups and downs of the carrier of a NIC's interface since it exists.",
 			Get:  func(r *flapRow) (float64, bool) { return float64(r.carrier.V), r.carrier.OK && r.netdev != "" },
 		}},
 		Checks: []collectors.Check[flapRow]{{
-			Name:   "rdma_flap",
-			Help:   "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
-			Silent: "totals that stand still; what an administrator switched off and on; virtual functions. Clears itself after 30 stable minutes.",
-			Over:   30 * time.Minute,
+			Name:    "rdma_flap",
+			Help:    "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
+			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions. Clears itself after 30 stable minutes.",
+			Over:    30 * time.Minute,
+			Subject: []collectors.Label[flapRow]{device, port, netdev},
 			Thresholds: []collectors.Threshold{
 				{Name: "least", Default: 1, Unit: "changes", Help: "fewer in 30 minutes do not warn"},
 			},
