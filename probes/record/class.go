@@ -131,5 +131,6 @@ func (w *walk) rdma() {
 	for _, m := range w.members(classRDMA, map[string]bool{}) {
 		w.now.rdma = append(w.now.rdma, m.name)
 		w.ask(m.own, w.plan.rdma, false)
+		w.netlink(m)
 	}
 }
