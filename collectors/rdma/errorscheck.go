@@ -96,6 +96,8 @@ func (r *portRow) totals() string {
 // noCounters says why there are no error counters.
 func (r *portRow) noCounters() string {
 	switch {
+	case r.Err == errStale:
+		return "no fresh reading of " + r.Device
 	case r.Unread != "":
 		return r.Unread
 	case r.PMA.Names == nil && r.HW.Names == nil:

@@ -100,7 +100,7 @@ func (r *portRow) noLossCounters() string {
 	if r.HW.Names == nil {
 		return r.noCounters()
 	}
-	return "the driver counts no losses of this port, or they cannot be read"
+	return "the driver does not count that of this port, or it cannot be read"
 }
 
 func receiverCheck() portCheck {
@@ -122,7 +122,7 @@ func evalReceiver(r *portRow, e *portEnv) verdict {
 	there := func(f Family) bool { return f == RNRReceived || f == RNRExceeded }
 	switch {
 	case !r.counts(func(f Family) bool { return here(f) || there(f) }):
-		return collectors.Verdictf(collectors.Unknown, "the driver does not count missing receive buffers of this port, or it cannot be read")
+		return collectors.Verdictf(collectors.Unknown, "%s", r.noLossCounters())
 	case len(e.Past) < 2:
 		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether it grows")
 	}

@@ -3,6 +3,7 @@
 package rdma
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -22,25 +23,41 @@ type portRow struct {
 	ethernet *probes.Netdev // its own interface; nil if it has none
 }
 
+// portRows lists the ports of all RDMA devices. A device whose reading is not
+// fresh has those that the inventory knows, with nothing read of them.
 func portRows(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
-	var rows []portRow
+	fresh := make(map[string]*Reading, len(list))
 	for _, u := range list {
-		d := findDevice(v.Inventory, u.Name)
-		if d == nil {
+		fresh[u.Name] = u.Reading
+	}
+	var rows []portRow
+	for _, d := range v.Inventory.RDMA {
+		if reading := fresh[d.Name]; reading != nil {
+			for i := range reading.Ports {
+				rows = append(rows, portRowOf(v, d, &reading.Ports[i]))
+			}
 			continue
 		}
-		for i := range u.Reading.Ports {
-			p := &u.Reading.Ports[i]
-			r := portRow{Port: p, device: d, f: d.Function, role: v.Topology.Role(d.Function), sisters: v.Topology.Sisters(d.Function), virtual: d.Function.Virtual() || !d.Port}
-			for _, n := range d.Function.Netdevs {
-				if n.Name == p.Netdev.Name && p.Protocol != InfiniBand {
-					r.ethernet = n
-				}
-			}
-			rows = append(rows, r)
+		for _, p := range d.Ports {
+			unread := &Port{Device: d.Name, Address: d.Function.Address, Number: p.Number, LinkLayer: p.LinkLayer, Err: errStale}
+			rows = append(rows, portRowOf(v, d, unread))
 		}
 	}
 	return rows
+}
+
+// errStale stands for a port of which there is no fresh reading.
+var errStale = errors.New("no fresh reading")
+
+func portRowOf(v *collectors.View, d *probes.RDMADevice, p *Port) portRow {
+	f := d.Function
+	r := portRow{Port: p, device: d, f: f, role: v.Topology.Role(f), sisters: v.Topology.Sisters(f), virtual: f.Virtual() || !d.Port}
+	for _, n := range f.Netdevs {
+		if n.Name == p.Netdev.Name && p.Protocol != InfiniBand {
+			r.ethernet = n
+		}
+	}
+	return r
 }
 
 func portColumns() collectors.Columns[portRow] {

@@ -25,6 +25,8 @@ func rateCheck() portCheck {
 
 func evalRate(r *portRow, e *portEnv) verdict {
 	switch {
+	case r.State == 0:
+		return collectors.Verdictf(collectors.Unknown, "whether the port is ACTIVE is not known; see rdma_port")
 	case r.State != rdma.Active:
 		return collectors.Verdictf(collectors.Info, "%s: the rate of a port that is not ACTIVE means nothing; see rdma_port", r.State)
 	case r.Rate.Gbps == 0:
@@ -41,6 +43,9 @@ func evalRate(r *portRow, e *portEnv) verdict {
 		return collectors.Verdictf(collectors.OK, "%s", r.rateText())
 	case r.ethernet != nil && r.ethernet.SpeedMbps.OK:
 		return collectors.Verdictf(collectors.Info, "%s, %s: see nic_speed for %s", r.rateText(), slow, r.ethernet.Name)
+	}
+	if r.Rate.Speed == "SDR" {
+		slow += " (SDR is also what the kernel prints for a speed that it does not know)"
 	}
 	return collectors.Verdictf(collectors.Warn, "%s, %s", r.rateText(), slow).
 		Remedyf("compare the speeds enabled on both ends (mlxlink -d %s, the switch's port configuration), the cable's and the transceiver's class", r.Address).

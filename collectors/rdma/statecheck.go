@@ -4,6 +4,7 @@ package rdma
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/probes"
@@ -24,6 +25,8 @@ func stateCheck() portCheck {
 func evalState(r *portRow, e *portEnv) verdict {
 	state := fmt.Sprintf("%s, %s", r.State, r.Phys)
 	switch {
+	case r.Err == errStale:
+		return collectors.Verdictf(collectors.Unknown, "no fresh reading of %s", r.Device)
 	case r.Err != nil:
 		return collectors.Verdictf(collectors.Unknown, "ports/%d/state answers %s", r.Number, probes.Reason(r.Err))
 	case r.State == rdma.Active:
@@ -86,24 +89,47 @@ func (r *portRow) expected(e *portEnv) string {
 	if len(sisters) >= collectors.MajorityLeast && 2*up > len(sisters) {
 		return fmt.Sprintf("%d of %d ports of its kind are up", up, len(sisters))
 	}
-	if have := activeCompute(e); r.compute(e.View) && have < plan.Ports.Count {
-		return fmt.Sprintf("the plan asks for %d compute ports, of which %d are up", plan.Ports.Count, have)
+	if r.compute(e.View) {
+		return r.missing(e)
 	}
 	return ""
+}
+
+// missing says whether the port is one of those that the plan's number of
+// compute ports lacks. Where more are down than are lacking, a card without any
+// active port comes first, and its first port before its second.
+func (r *portRow) missing(e *portEnv) string {
+	up, before := 0, 0
+	for i := range e.Rows {
+		o := &e.Rows[i]
+		switch {
+		case !o.compute(e.View):
+		case o.State == rdma.Active:
+			up++
+		case o.Port != r.Port && slices.Compare(o.rank(e), r.rank(e)) < 0:
+			before++
+		}
+	}
+	count := e.View.Plan().Ports.Count
+	if before >= count-up {
+		return ""
+	}
+	return fmt.Sprintf("the plan asks for %d compute ports, of which %d are up", count, up)
+}
+
+// rank orders ports that are down by how likely they should be up.
+func (r *portRow) rank(e *portEnv) []string {
+	card, active := e.View.Topology.CardOf(r.f), "0"
+	for i := range e.Rows {
+		if o := &e.Rows[i]; card != nil && o.State == rdma.Active && e.View.Topology.CardOf(o.f) == card {
+			active = "1"
+		}
+	}
+	return []string{active, fmt.Sprintf("%02d.%03d", r.f.Addr.Function, r.Number), r.Address, r.Device}
 }
 
 // compute says whether the plan's word on compute ports is about this one:
 // where no GPU tells roles, about every port that a GPU may use.
 func (r *portRow) compute(v *collectors.View) bool {
 	return !r.virtual && (r.role == topo.Compute || r.role == "" && v.Topology.MayPeer(r.f))
-}
-
-func activeCompute(e *portEnv) int {
-	n := 0
-	for i := range e.Rows {
-		if o := &e.Rows[i]; o.State == rdma.Active && o.compute(e.View) {
-			n++
-		}
-	}
-	return n
 }

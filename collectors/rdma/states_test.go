@@ -3,6 +3,8 @@
 package rdma_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +25,15 @@ func TestState(t *testing.T) {
 		{"all, never cabled", func(h *host) { silence(h, 0, 1, 2, 3) }, "expect: info rdma_port mlx5_0"},
 		{"half, the plan counts four", func(h *host) { silence(h, 1, 2); h.Set("fabricd.yaml", "plan: {ports: {count: 4}}") },
 			"expect: fail rdma_port mlx5_1\nexpect: fail rdma_port mlx5_2\nsays: 4 compute ports, of which 2"},
+		{"two-port cards with one cable each, the plan counts three", func(h *host) {
+			for i := range 4 {
+				d := h.Add(strings.TrimSuffix(nic(i), "0")+"1", fmt.Sprintf("0000:17:%02x.0", i+1), "020700", "15b3:1021", "32x16").Driver("mlx5_core")
+				d.RDMA(fmt.Sprintf("mlx5_%d", i+4), 400, "")
+				port(d, fmt.Sprintf("mlx5_%d", i+4), down, polling, noRate)
+			}
+			silence(h, 1, 2)
+			h.Set("fabricd.yaml", "plan: {ports: {count: 3}}")
+		}, "expect: fail rdma_port mlx5_1\nsays: 3 compute ports\nexpect: info rdma_port mlx5_2\nexpect: info rdma_port mlx5_4\nexpect: info rdma_port mlx5_5"},
 		{"half, the plan counts two", func(h *host) { silence(h, 1, 2); h.Set("fabricd.yaml", "plan: {ports: {count: 2}}") }, "expect: info rdma_port mlx5_1"},
 		{"half, the plan names one", func(h *host) {
 			silence(h, 1, 2)
@@ -36,6 +47,7 @@ func TestState(t *testing.T) {
 		{"recovering", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 5: ACTIVE_DEFER") }, "expect: info rdma_port mlx5_1"},
 		{"switched off", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", down, "phys_state 3: Disabled", noRate) }, "expect: info rdma_port mlx5_1\nsays: off"},
 		{"does not answer", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state.err EIO") }, "expect: unknown rdma_port mlx5_1\nsays: EIO\nexpect: ok rdma_port mlx5_0"},
+		{"its directory cannot be looked at", func(h *host) { h.Drop(h.Dev(nic(1)).Dir + "/infiniband/mlx5_1/ports/1/state") }, "expect: unknown rdma_port mlx5_1\nexpect: unknown rdma_rate mlx5_1"},
 		{"no state", func(h *host) { port(h.Dev(nic(1)), "mlx5_1", "state 0: NOP") }, "expect: unknown rdma_port mlx5_1"},
 		{"nonsense", func(h *host) {
 			port(h.Dev(nic(1)), "mlx5_1", "state \x1b[31m", "phys_state 99: \x00", "rate NaN Gb/sec (4X NDR)")
