@@ -100,7 +100,10 @@ func unread(findings []collectors.Finding) []string {
 }
 
 // hindsight are the checks that judge by what went before: a still picture does not hold that.
-var hindsight = []string{"pcie_aer", "pcie_flaps", "pcie_lost", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp"}
+var hindsight = []string{
+	"pcie_aer", "pcie_flaps", "pcie_lost", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp",
+	"nic_discards", "nic_fec", "nic_queue_full", "nic_queue_stuck", "roce_global_pause", "roce_pause", "roce_pfc", "roce_priority", "roce_ecn_silent",
+}
 
 // differ lists the verdicts in which a replayed recording and the machine it was made of differ; those of the checks with
 // hindsight count if all that the machine remembers is in the recording. A daemon goes on showing what ended, and may not
