@@ -31,7 +31,7 @@ func evalGlobalPause(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "%s", why)
 	case !control && !frames:
 		return collectors.Verdictf(collectors.Unknown, "driver %s counts no 802.3x pause frames", p.Driver)
-	case len(e.Past) < 2:
+	case covers(e.Past) == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: growth needs a second")
 	}
 	past := e.Newest()

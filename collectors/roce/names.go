@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A kind is what a counter counts, whatever its driver calls it.
@@ -164,13 +165,14 @@ func (p *plan) at(k kind, d direction, priority int) *int16 {
 
 // Counters are a port's counters at one moment. They are not changed after.
 type Counters struct {
+	at     time.Duration // when they were read
 	plan   *plan
 	values []uint64 // of the plan's slots
 }
 
 // collect keeps what the plan names.
-func (p *plan) collect(values []uint64) *Counters {
-	c := &Counters{plan: p, values: make([]uint64, len(p.slots))}
+func (p *plan) collect(at time.Duration, values []uint64) *Counters {
+	c := &Counters{at: at, plan: p, values: make([]uint64, len(p.slots))}
 	for i := range p.slots {
 		c.values[i] = values[p.slots[i].place]
 	}

@@ -4,6 +4,7 @@ package roce
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -56,7 +57,7 @@ func evalDiscards(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "%s", p.unasked())
 	case !known:
 		return collectors.Verdictf(collectors.Unknown, "driver %s counts no discards of the NIC", p.Driver)
-	case len(e.Past) < 2:
+	case covers(e.Past) == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: growth needs a second")
 	}
 	past := e.Newest()
@@ -158,7 +159,7 @@ func evalFEC(p *port, e *env) verdict {
 		return verdict{}
 	case !ok:
 		return collectors.Verdictf(collectors.Unknown, "driver %s tells no blocks of forward error correction", p.Driver)
-	case len(e.Past) < 2:
+	case !readTwice(e.Past):
 		return collectors.Verdictf(collectors.Unknown, "one reading only: growth needs a second")
 	}
 	n := collectors.Growth(e.Newest(), (*port).uncorrectable)
@@ -168,6 +169,15 @@ func evalFEC(p *port, e *env) verdict {
 	return collectors.Verdictf(collectors.Fail, "%d uncorrectable FEC blocks: packets are lost on the cable (ethtool --show-fec -I)", n).
 		Remedyf("clean or replace the cable or transceiver; look at both ends' light (ethtool -m %s) and at the switch port's errors", p.Netdev).
 		With("uncorrectable_blocks", n)
+}
+
+// readTwice says whether the blocks were read more than once.
+func readTwice(past []sample) bool {
+	last := &past[len(past)-1].Row
+	if last.FEC == nil || !last.FEC.Uncorrectable.OK {
+		return covers(past) > 0
+	}
+	return slices.ContainsFunc(past, func(s sample) bool { return s.Row.FEC != last.FEC })
 }
 
 // uncorrectable gives the blocks that could not be mended, from the call that

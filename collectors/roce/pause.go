@@ -45,10 +45,11 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 		}
 		return verdict{}
 	}
-	if len(e.Past) < 2 {
+	span := covers(portSamples(e.Past))
+	if span == 0 {
 		return collectors.Verdictf(collectors.Unknown, "one reading only: a share of time needs a second")
 	}
-	received, sent := l.heldIn(e, rx), l.heldIn(e, tx)
+	received, sent := l.heldIn(e.Past, span, rx), l.heldIn(e.Past, span, tx)
 	worst, by := received, "the peer held priority %d of this port: the fabric or the peer is slow"
 	remedy := "follow the pause to the switch port and beyond: its PFC counters, the receiver behind it, and whether the switch marks (roce_ecn_silent)"
 	if sent.share > received.share {
@@ -56,10 +57,10 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 		remedy = "look at what the NIC waits for: nic_pcie_stall, pcie_width, nic_discards, numa placement, and the receive buffer (dcb buffer show)"
 	}
 	if storms := l.storms(e); storms != "" && (sent.rose() || received.rose()) {
-		return collectors.Verdictf(collectors.Fail, "a pause storm: %s; "+by+", %.0f %% of %s", storms, l.priority, worst.share, span(e)).
+		return collectors.Verdictf(collectors.Fail, "a pause storm: %s; "+by+", %.0f %% of %s", storms, l.priority, worst.share, short(span)).
 			Remedyf("%s", remedy).With(worst.name, worst.rise)
 	}
-	text := fmt.Sprintf(by+", %.0f %% of %s (%s rose by %s)", l.priority, worst.share, span(e), worst.name, seconds(worst.rise))
+	text := fmt.Sprintf(by+", %.0f %% of %s (%s rose by %s)", l.priority, worst.share, short(span), worst.name, seconds(worst.rise))
 	switch {
 	case worst.share > e.Threshold("fail_percent"):
 		return collectors.Verdictf(collectors.Fail, "%s", text).Remedyf("%s", remedy).With(worst.name, worst.rise)
@@ -71,10 +72,18 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 			return collectors.Verdictf(collectors.Unknown, "%s", h.text)
 		}
 	}
-	return collectors.Verdictf(collectors.OK, "received pause %.1f %%, sent pause %.1f %% of %s", received.share, sent.share, span(e))
+	return collectors.Verdictf(collectors.OK, "received pause %.1f %%, sent pause %.1f %% of %s", received.share, sent.share, short(span))
 }
 
-func span[S any](e *collectors.Env[S]) time.Duration { return e.Span().Round(time.Second) }
+func span(e *env) time.Duration { return short(e.Span()) }
+
+// short rounds a span for people.
+func short(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
 
 // rose says whether anything was paused.
 func (h held) rose() bool { return h.rise > 0 || h.counted }
@@ -99,21 +108,21 @@ func (l *lane) rise(past []collectors.Sample[lane], k kind, d direction) (uint64
 	return collectors.Growth(past, func(o *lane) (uint64, bool) { return o.Counters.get(k, d, l.priority) }), true
 }
 
-func (l *lane) heldIn(e *collectors.Env[lane], d direction) held {
-	if micros, ok := l.rise(e.Past, pfcTime, d); ok {
-		return held{share: min(100, 100*float64(micros)/float64(max(e.Span().Microseconds(), 1))), timed: true, name: l.Counters.name(pfcTime, d, l.priority), rise: micros}
+func (l *lane) heldIn(past []collectors.Sample[lane], span time.Duration, d direction) held {
+	if micros, ok := l.rise(past, pfcTime, d); ok {
+		return held{share: min(100, 100*float64(micros)/float64(max(span.Microseconds(), 1))), timed: true, name: l.Counters.name(pfcTime, d, l.priority), rise: micros}
 	}
-	frames, _ := l.rise(e.Past, pfcFrames, d)
+	frames, _ := l.rise(past, pfcFrames, d)
 	h := held{name: l.Counters.name(pfcFrames, d, l.priority), counted: frames > 0}
 	what := fmt.Sprintf("%d frames (%s)", frames, h.name)
-	if n, ok := l.rise(e.Past, pfcTransitions, d); ok && n > 0 {
+	if n, ok := l.rise(past, pfcTransitions, d); ok && n > 0 {
 		h.counted = true
 		what = fmt.Sprintf("%s, paused anew %d times", what, n)
 		if most := l.longest(); most > 0 {
-			what += fmt.Sprintf(", at most %.0f %% of the time", min(100, 100*float64(n)*most.Seconds()/max(e.Span().Seconds(), 1e-9)))
+			what += fmt.Sprintf(", at most %.0f %% of the time", min(100, 100*float64(n)*most.Seconds()/span.Seconds()))
 		}
 	}
-	if n, ok := l.rise(e.Past, pfcTimeUnknown, d); ok && n > 0 {
+	if n, ok := l.rise(past, pfcTimeUnknown, d); ok && n > 0 {
 		h.counted = true
 		what += fmt.Sprintf(", %s +%d in a unit that the driver does not document", l.Counters.name(pfcTimeUnknown, d, l.priority), n)
 	}
@@ -121,7 +130,7 @@ func (l *lane) heldIn(e *collectors.Env[lane], d direction) held {
 	if d == tx {
 		direction = "sent"
 	}
-	h.text = fmt.Sprintf("%s %s in %s: for how long that held the priority, driver %s does not count", direction, what, span(e), l.Driver)
+	h.text = fmt.Sprintf("%s %s in %s: for how long that held the priority, driver %s does not count", direction, what, short(span), l.Driver)
 	return h
 }
 

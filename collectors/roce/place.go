@@ -48,7 +48,7 @@ func evalPlace(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "%s", p.unasked())
 	case !p.countsBytes():
 		return collectors.Verdictf(collectors.Unknown, "driver %s counts no bytes by priority", p.Driver)
-	case len(e.Past) < 2:
+	case covers(e.Past) == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: shares of traffic need a second")
 	case p.lies(e.Past):
 		return collectors.Verdictf(collectors.Unknown, "stale: the driver says that PFC is on no priority, and counts pause")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/rdma"
@@ -106,6 +107,24 @@ func (p *port) lossless(priority int) bool {
 // have PFC on does so.
 func (p *port) namesPause(priority int) bool {
 	return p.Counters != nil && p.Counters.plan.relabels && p.Counters.name(pfcFrames, rx, priority)+p.Counters.name(pfcFrames, tx, priority) != ""
+}
+
+// covers is the time between the first and the last reading of the counters
+// over samples; zero if there was one only.
+func covers(past []sample) time.Duration {
+	var first, last *Counters
+	for i := range past {
+		if c := past[i].Row.Counters; c != nil {
+			if first == nil {
+				first = c
+			}
+			last = c
+		}
+	}
+	if first == nil {
+		return 0
+	}
+	return last.at - first.at
 }
 
 // counted gives a counter's rises over samples, and whether it is there at all.

@@ -22,7 +22,7 @@ import (
 const (
 	costlyEvery  = time.Second // the statistics of a driver that asks its firmware for each
 	dcbEvery     = 10 * time.Second
-	fecEvery     = 10 * time.Second
+	fecEvery     = time.Second
 	settingEvery = 30 * time.Second
 	dcqcnEvery   = 5 * time.Minute
 	refusedEvery = 30 * time.Second
@@ -218,7 +218,7 @@ func (r *reader) count(now *Reading, at time.Duration, fresh bool) error {
 		}
 		r.plan, r.names = newPlan(r.vendor, s.Names), s.Generation
 	}
-	now.Counters = r.plan.collect(s.Values)
+	now.Counters = r.plan.collect(at, s.Values)
 	return nil
 }
 
