@@ -105,12 +105,23 @@ func (p *port) spread(past []sample, d direction) (s spread) {
 	for n := range priorityCount {
 		s.by[n], _ = counted(past, prioBytes, d, n)
 		s.total += s.by[n]
-		if p.lossless(n) {
-			s.lossless += s.by[n]
-		}
+		s.lossless += safe(past, d, n)
 	}
 	s.rdma, s.known = rdmaBytesOf(past, d)
 	return s
+}
+
+// safe sums the bytes of a priority that ran while it was lossless: PFC may
+// have been switched within the window.
+func safe(past []sample, d direction, priority int) uint64 {
+	var sum uint64
+	for i := 1; i < len(past); i++ {
+		if past[i].Row.lossless(priority) || past[i-1].Row.lossless(priority) {
+			n, _ := counted(past[i-1:i+1], prioBytes, d, priority)
+			sum += n
+		}
+	}
+	return sum
 }
 
 // outside is RDMA that the lossless priorities cannot have carried.
