@@ -21,7 +21,7 @@ const (
 )
 
 // Watch takes the inventory, and again on kernel events of PCI, network and
-// RDMA devices, on link notifications, on Wake and every 30 s anyway, until
+// RDMA devices, on notifications of links and of DCB, on Wake and every 30 s anyway, until
 // ctx is done. Without the right to listen the 30 s remain. changed is called
 // after each. What hangs in a driver hangs here and nowhere else. In a
 // recording nothing changes by itself.
@@ -70,7 +70,7 @@ func (h *Host) listen(ctx context.Context) {
 		take     func([]byte) bool
 	}{
 		{unix.NETLINK_KOBJECT_UEVENT, 1, h.takeUevent},
-		{unix.NETLINK_ROUTE, unix.RTMGRP_LINK, func([]byte) bool { return true }},
+		{unix.NETLINK_ROUTE, unix.RTMGRP_LINK | 1<<(unix.RTNLGRP_DCB-1), func([]byte) bool { return true }},
 	} {
 		f, err := netlinkSocket(l.protocol, l.groups)
 		if err != nil {

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/collectors/rdma"
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/topo"
 )
 
 // mlx5Statistics writes 700 statistics as mlx5 counts them with 16 queues.
@@ -108,5 +111,26 @@ func TestCountAllocates(t *testing.T) {
 		}
 	}); n > 2 {
 		t.Errorf("%v allocations, want those of the kept values alone (2)", n)
+	}
+}
+
+// A driver that does not answer costs what is known of its interface, not the
+// verdicts: they say so.
+func TestStale(t *testing.T) {
+	inv := node(t, 2).Refresh()
+	view := &collectors.View{Inventory: inv, Topology: topo.New(inv, config.Plan{})}
+	list := ports(view, []collectors.Unit[Reading]{{Name: "eth1", Reading: &Reading{Netdev: "eth1", Settings: &Settings{}}}})
+	if len(list) != 2 || list[0].Err != errStale || list[1].Err != nil {
+		t.Fatalf("%+v", list)
+	}
+	p := &list[0]
+	p.Driver, p.rdma = "mlx5_core", &rdma.Port{Protocol: rdma.RoCE, Device: "mlx5_0"}
+	past := []sample{{At: 0, Row: *p}, {At: time.Second, Row: *p}}
+	for name, eval := range map[string]func(*port, *env) verdict{
+		"pfc": evalPFC, "priority": evalPlace, "global pause": evalGlobalPause, "dcqcn": evalDCQCN, "discards": evalDiscards, "stall": evalStall, "fec": evalFEC,
+	} {
+		if v := eval(p, &env{View: view, Past: past, Rows: list}); v.Status != collectors.Unknown || !strings.Contains(v.Reason, "no fresh reading") {
+			t.Errorf("%s: %v %s", name, v.Status, v.Reason)
+		}
 	}
 }

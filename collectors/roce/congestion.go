@@ -30,10 +30,12 @@ func dcqcnCheck() collectors.Check[port] {
 
 func evalDCQCN(p *port, e *env) verdict {
 	if !p.roce() {
-		return verdict{}
+		return p.notRoCE()
 	}
 	s := p.DCQCN
 	switch {
+	case p.Err == errStale:
+		return collectors.Verdictf(collectors.Unknown, "%s", errStale)
 	case s == nil && p.Driver != "mlx5_core" && p.Driver != "bnxt_en":
 		return verdict{} // no driver that shows any
 	case s == nil && errors.Is(p.DCQCNErr, fs.ErrPermission):

@@ -49,7 +49,7 @@ var marks = []rdma.Family{rdma.ECNMarked, rdma.CNPSent, rdma.CNPHandled, rdma.CN
 
 func evalECN(p *port, e *env) verdict {
 	if !p.roce() {
-		return verdict{}
+		return p.notRoCE()
 	}
 	told, seen := false, uint64(0)
 	for _, f := range marks {

@@ -21,7 +21,7 @@ func globalPauseCheck() collectors.Check[port] {
 func evalGlobalPause(p *port, e *env) verdict {
 	on, told := p.pfc()
 	if p.rdma == nil && len(on) == 0 {
-		return verdict{} // ordinary Ethernet may pause
+		return p.notRoCE() // ordinary Ethernet may pause
 	}
 	why := p.unasked()
 	_, control := p.Counters.get(pauseControl, rx, anyPriority)

@@ -157,6 +157,8 @@ func evalFEC(p *port, e *env) verdict {
 	switch {
 	case !ok && (!p.net.Carrier.V || p.net.SpeedMbps.V < fecSpeed || p.FEC != nil && p.FEC.Active == "Off"):
 		return verdict{}
+	case !ok && p.Err == errStale:
+		return collectors.Verdictf(collectors.Unknown, "%s", errStale)
 	case !ok:
 		return collectors.Verdictf(collectors.Unknown, "driver %s tells no blocks of forward error correction", p.Driver)
 	case !readTwice(e.Past):

@@ -27,7 +27,7 @@ func pfcCheck() collectors.Check[port] {
 
 func evalPFC(p *port, e *env) verdict {
 	if !p.roce() {
-		return verdict{}
+		return p.notRoCE()
 	}
 	on, told := p.pfc()
 	if why := p.untold(); !told {

@@ -38,7 +38,7 @@ type spread struct {
 
 func evalPlace(p *port, e *env) verdict {
 	if !p.roce() {
-		return verdict{}
+		return p.notRoCE()
 	}
 	on, told := p.pfc()
 	switch {

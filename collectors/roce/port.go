@@ -22,6 +22,7 @@ type port struct {
 	sisters string // what it is compared with
 	rdma    *rdma.Port
 	shared  bool // rdma is the port of a bond, and counts its other legs too
+	unread  bool // there is an RDMA device that was not read
 }
 
 type (
@@ -30,38 +31,54 @@ type (
 	sample  = collectors.Sample[port]
 )
 
-// ports joins readings with the inventory and the RDMA ports.
+// errStale stands for a reading that is not there: the driver does not answer.
+var errStale = errors.New("no fresh reading of the interface's driver")
+
+// ports joins readings with the inventory and the RDMA ports. An interface
+// whose driver does not answer is one of them: of it nothing is known.
 func ports(v *collectors.View, units []collectors.Unit[Reading]) []port {
-	partners := partners(v)
-	list := make([]port, 0, len(units))
+	readings := make(map[string]*Reading, len(units))
 	for _, u := range units {
-		n := netdev(v.Inventory, u.Name)
-		if n == nil {
+		readings[u.Name] = u.Reading
+	}
+	partners, read := partners(v)
+	list := make([]port, 0, len(units))
+	seen := map[string]bool{}
+	for _, n := range v.Inventory.Netdevs {
+		if !judged(n) || seen[n.Name] {
 			continue
 		}
-		p := port{Reading: u.Reading, net: n, role: v.Topology.Role(n.Function), sisters: v.Topology.Sisters(n.Function)}
+		seen[n.Name] = true
+		r := readings[n.Name]
+		if r == nil {
+			r = &Reading{Netdev: n.Name, Driver: n.Function.Driver, Err: errStale, Settings: &Settings{DCBErr: errStale, DCQCNErr: errStale}}
+		}
+		p := port{Reading: r, net: n, role: v.Topology.Role(n.Function), sisters: v.Topology.Sisters(n.Function)}
 		if p.rdma = partners[n.Name]; p.rdma == nil {
 			p.rdma, p.shared = partners[n.Master], n.Master != ""
 		}
 		if p.rdma == nil {
 			p.rdma, p.shared = own(partners, n), false
 		}
+		p.unread = p.rdma == nil && slices.ContainsFunc(n.Function.RDMA, func(d *probes.RDMADevice) bool { return !read[d.Name] })
 		list = append(list, p)
 	}
 	return list
 }
 
-// partners finds the RDMA port of each interface, which may be a bond.
-func partners(v *collectors.View) map[string]*rdma.Port {
-	all := map[string]*rdma.Port{}
+// partners finds the RDMA port of each interface, which may be a bond, and
+// which devices were read.
+func partners(v *collectors.View) (all map[string]*rdma.Port, read map[string]bool) {
+	all, read = map[string]*rdma.Port{}, map[string]bool{}
 	for _, u := range collectors.Readings[rdma.Reading](v, rdma.Name) {
+		read[u.Reading.Device] = true
 		for i := range u.Reading.Ports {
 			if p := &u.Reading.Ports[i]; p.Netdev.Name != "" {
 				all[p.Netdev.Name] = p
 			}
 		}
 	}
-	return all
+	return all, read
 }
 
 // own finds the RDMA port of the interface's function where its addresses are
@@ -77,6 +94,14 @@ func own(partners map[string]*rdma.Port, n *probes.Netdev) *rdma.Port {
 
 // roce says whether the port carries RoCE.
 func (p *port) roce() bool { return p.rdma != nil && p.rdma.Protocol == rdma.RoCE }
+
+// notRoCE is the verdict on a port that carries no RoCE, as far as is known.
+func (p *port) notRoCE() verdict {
+	if p.unread {
+		return collectors.Verdictf(collectors.Unknown, "no fresh reading of rdma: whether this is a RoCE port is not known")
+	}
+	return verdict{}
+}
 
 // device is the RDMA device's name; "" without one.
 func (p *port) device() string {
