@@ -162,7 +162,11 @@ func TestSnapshot(t *testing.T) {
 // What only some GPUs are: of the fifth NVLink, in want of a reset, refusing.
 func TestStates(t *testing.T) {
 	t.Parallel()
-	s := snapshot(t, library(t), gpu.Request{}, "STUB_FIFTH=1", "STUB_RESET=2", "STUB_REFUSE=3")
+	s := snapshot(t, library(t), gpu.Request{}, "STUB_FIFTH=1", "STUB_FOURTH=4", "STUB_RESET=2", "STUB_REFUSE=3")
+	fourth := &gpu.NVLinkErrors{Replay: of(uint64(161007)), Recovery: of(uint64(162007)), CRCFlit: of(uint64(163007))}
+	if l := s.Devices[4].NVLinks[7]; !reflect.DeepEqual(l.Errors, fourth) {
+		t.Errorf("%+v", l.Errors)
+	}
 	fifth := &gpu.NVLinkErrors{
 		Malformed: of(uint64(206007)), Overrun: of(uint64(207007)), Receive: of(uint64(208007)), Integrity: of(uint64(211007)),
 		Recovery: of(uint64(215007)), RecoveryFailed: of(uint64(214007)), Effective: of(uint64(219007)),
@@ -173,7 +177,7 @@ func TestStates(t *testing.T) {
 	if d := s.Devices[2]; !reflect.DeepEqual(d, gpu.Device{Index: 2, PCIBusID: "00000000:A2:00.0", Address: "0000:a2:00.0", ResetRequired: true}) {
 		t.Errorf("reset required: %+v", d)
 	}
-	if d := s.Devices[3]; d.NVLinks != nil || !slices.Equal(d.Failed, []string{"nvlinks"}) || s.Devices[4].Failed != nil {
+	if d := s.Devices[3]; d.NVLinks != nil || !slices.Equal(d.Failed, []string{"nvlinks"}) || s.Devices[5].Failed != nil {
 		t.Errorf("refused: %+v", d)
 	}
 }

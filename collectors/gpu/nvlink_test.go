@@ -39,6 +39,11 @@ func TestNVLink(t *testing.T) {
 	fifth := func(effective, symbol uint64) gpu.Device {
 		return linked(address, gpu.NVLinkErrors{Effective: &effective, Symbol: &symbol}, true, true)
 	}
+	fourth := func(data uint64) gpu.Device {
+		d := linked(address, gpu.NVLinkErrors{Replay: of(uint64(0)), CRCData: &data}, true)
+		d.NVLinks[0].Version = of(6)
+		return d
+	}
 	with := func(d gpu.Device, change func(*gpu.Device)) gpu.Device { change(&d); return d }
 	for _, test := range []struct {
 		name   string
@@ -51,6 +56,8 @@ func TestNVLink(t *testing.T) {
 		{"all inactive", film(linked(address, none, false, false)), "expect: ok nvlink *\nsays: none of 2\nnever: warn|fail nvlink *"},
 		{"errors grow", film(up, grown), "expect: warn nvlink 0\nsays: crc_flit by 5\nexpect: warn nvlink 1\nnever: ok nvlink *"},
 		{"grew long ago", film(up, grown, grown), "expect: ok nvlink 0000:16:00.0"},
+		{"fourth NVLink: what it corrects", film(fourth(7), fourth(900)), "expect: ok nvlink 0000:16:00.0"},
+		{"third NVLink: data CRC", film(linked(address, gpu.NVLinkErrors{CRCData: of(uint64(7))}, true), linked(address, gpu.NVLinkErrors{CRCData: of(uint64(8))}, true)), "expect: warn nvlink 0\nsays: crc_data by 1"},
 		{"counters that were reset", film(grown, up), "expect: ok nvlink 0000:16:00.0"},
 		{"fifth NVLink: corrected errors", film(fifth(0, 100), fifth(0, 5000)), "expect: ok nvlink 0000:16:00.0"},
 		{"fifth NVLink: others", film(fifth(0, 100), fifth(1, 100)), "expect: warn nvlink 0\nexpect: warn nvlink 1\nsays: effective by 1"},

@@ -3,7 +3,8 @@
 // A library as NVIDIA's for the tests: eight GPUs with 18 NVLinks each.
 // -DOLD leaves out what drivers got later, -DEMPTY everything. STUB_LOST names
 // the GPU that fell off the bus, STUB_MIG the one with MIG slices, STUB_PLAIN
-// the one without NVLink, STUB_FIFTH the one with the fifth NVLink, STUB_RESET
+// the one without NVLink, STUB_FOURTH and STUB_FIFTH those whose NVLinks' counters
+// are fields, STUB_RESET
 // the one that wants a reset, STUB_REFUSE the one whose NVLinks answer an error;
 // STUB_DIE kills in a call.
 
@@ -79,7 +80,7 @@ struct field { unsigned id, scope; long long at, took; unsigned type, ret; unsig
 int nvmlDeviceGetFieldValues(device d, int n, struct field *to) {
 	ALIVE;
 	for (int i = 0; i < n; i++)
-		to[i].type = 3, to[i].value = 1000 * to[i].id + to[i].scope, to[i].ret = to[i].id == 221 || !chosen("STUB_FIFTH", d) ? NOT_SUPPORTED : SUCCESS;
+		to[i].type = 3, to[i].value = 1000 * to[i].id + to[i].scope, to[i].ret = to[i].id == 221 || !chosen(to[i].id < 200 ? "STUB_FOURTH" : "STUB_FIFTH", d) ? NOT_SUPPORTED : SUCCESS;
 	return SUCCESS;
 }
 #ifndef OLD
