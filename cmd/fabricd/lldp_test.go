@@ -77,3 +77,23 @@ func TestLLDP(t *testing.T) {
 		t.Errorf("send: %d %s", code, errs)
 	}
 }
+
+// The configuration names a plan of the whole cluster.
+func TestCablingFile(t *testing.T) {
+	host := heard(t, "leaf-01")
+	plan := file(t, "cluster.csv", "gpu-08,eth0,leaf-01,Ethernet0\ngpu-07,eth0,leaf-01,Ethernet4\n")
+	c := file(t, "fabricd.yaml", "plan: {cabling_file: "+plan+"}\n")
+	if code, out, errs := fabricd("check", "--host", host, "--config.file", c, "--only", "lldp_cabling"); code != exitFail || !strings.Contains(out, "Ethernet4") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	others := file(t, "others.yaml", "plan: {cabling_file: "+file(t, "others.csv", "gpu-08,eth0,leaf-01,Ethernet0\n")+"}\n")
+	if code, out, errs := fabricd("check", "--host", host, "--config.file", others, "--only", "lldp_cabling"); code != exitUnknown {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	broken := file(t, "broken.yaml", "plan: {cabling_file: "+file(t, "broken.csv", "x\n")+"}\n")
+	for _, args := range [][]string{{"check", "--host", host}, {"run", "--config.check"}} {
+		if code, _, errs := fabricd(append(args, "--config.file", broken)...); code != exitUsage || !strings.Contains(errs, "broken.csv:1:") {
+			t.Errorf("%v: %d %s", args, code, errs)
+		}
+	}
+}

@@ -3,12 +3,10 @@
 package lldp
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -105,7 +103,7 @@ func (p *Port) link() (probes.Value[bool], error) {
 	switch {
 	case err == nil:
 		return probes.Some(string(b) == "1"), nil
-	case errors.Is(err, syscall.ENODEV):
+	case probes.Gone(err):
 		return probes.Value[bool]{}, err
 	case probes.Refused(err):
 		return probes.Some(false), nil
