@@ -118,6 +118,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.recordCommand()
 	a.topoCommand()
 	a.lldpCommand()
+	a.routeCommand()
 	a.probeCommand()
 	a.heatmapCommand()
 	a.numaCommand()

@@ -157,3 +157,11 @@ func describe(n *lldp.Neighbour) string {
 }
 
 func ago(d time.Duration) string { return d.Round(time.Second).String() }
+
+// Rail gives the rail that a plan says a port is of; nil if it does not say.
+func Rail(p config.Plan, n *probes.Netdev) *int {
+	if c := planned(p, n); c != nil {
+		return c.Rail
+	}
+	return nil
+}
