@@ -172,7 +172,7 @@ func (a *app) lldpSend(f *lldpFlags) error {
 
 func sendPorts(inv *probes.Inventory, names []string) ([]*probes.Netdev, error) {
 	var list []*probes.Netdev
-	for _, n := range lldp.Ports(inv) {
+	for _, n := range frames.Ports(inv) {
 		if len(names) == 0 && n.Carrier.V || slices.Contains(names, n.Name) {
 			list = append(list, n)
 		}

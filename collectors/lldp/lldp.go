@@ -43,30 +43,16 @@ func New() collectors.Collector {
 	})
 }
 
-const ethernet = 1 // ARPHRD_ETHER
-
-// Ports lists the interfaces on which a neighbour may be heard: the Ethernet
-// ports of physical functions. What is above them, or made of them, hears none.
-func Ports(inv *probes.Inventory) []*probes.Netdev {
-	var list []*probes.Netdev
-	for _, n := range inv.Netdevs {
-		if n.Port && n.Type == ethernet && !n.Function.Virtual() {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
 func names(inv *probes.Inventory) []string {
 	var list []string
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		list = append(list, n.Name)
 	}
 	return list
 }
 
 func find(inv *probes.Inventory, name string) *probes.Netdev {
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		if n.Name == name {
 			return n
 		}

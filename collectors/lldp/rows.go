@@ -75,7 +75,7 @@ func means(c *config.Cable, n *probes.Netdev) bool {
 // Planned finds the port that a cable of a plan is plugged into; nil if the
 // machine has none.
 func Planned(inv *probes.Inventory, c config.Cable) *probes.Netdev {
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		if means(&c, n) {
 			return n
 		}

@@ -33,7 +33,7 @@ func NewSpeaker(inv *probes.Inventory, self probes.Self) Speaker {
 	s.Host, s.TTL = self.Host, uint16(lifetime.Seconds())
 	s.System = fmt.Sprintf("fabricd %s, Linux %s", self.Version, inv.Facts.Kernel)
 	lowest := ""
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		if mac := strings.ToLower(n.MAC); lowest == "" || mac < lowest {
 			lowest = mac
 		}
