@@ -20,6 +20,9 @@ plan:
   # - {port: enp25s0np0, switch: leaf-01, switch_port: Ethernet12, rail: 0}
   # - {address: "0000:18:00.0", switch: leaf-01, switch_port: Ethernet12}
   cabling: []
+  # The same of many machines in a file beside this one: .csv (host,port,neighbour,neighbour-port),
+  # .dot ("host":"port" -- "leaf":"port") or .yaml.
+  cabling_file: ""
   # Expected compute ports, and the rate of each; 0 is no expectation.
   ports: {count: 0, rate_gbps: 0}
   # Roles of NICs by interface, RDMA device or PCI address: compute, storage, management.

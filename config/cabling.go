@@ -69,6 +69,9 @@ func ParseCabling(name string, b []byte, host string) ([]Cable, error) {
 	return cablesOf(name, links, host)
 }
 
+// ErrNoCable says that a plan has nothing of a host.
+var ErrNoCable = errors.New("has no cable of")
+
 // cablesOf picks a host's cables.
 func cablesOf(name string, links []link, host string) ([]Cable, error) {
 	var cables []Cable
@@ -90,7 +93,7 @@ func cablesOf(name string, links []link, host string) ([]Cable, error) {
 		cables = append(cables, c)
 	}
 	if len(cables) == 0 {
-		return nil, fmt.Errorf("%s: has no cable of %s (%d cables of others)", name, host, len(links))
+		return nil, fmt.Errorf("%s: %w %s (%d cables of others)", name, ErrNoCable, host, len(links))
 	}
 	return cables, nil
 }

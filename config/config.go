@@ -31,8 +31,11 @@ type Config struct {
 // Plan is the cabling and port plan.
 type Plan struct {
 	Cabling []Cable
-	Ports   Ports
-	Roles   map[string]string // by netdev, RDMA device or PCI address
+	// CablingFile is a plan of many machines, as LoadCabling reads it, whose
+	// cables of this machine are added to Cabling.
+	CablingFile string
+	Ports       Ports
+	Roles       map[string]string // by netdev, RDMA device or PCI address
 }
 
 // A Cable says where one port should lead.

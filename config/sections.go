@@ -23,9 +23,10 @@ func (c *Config) read(v value) error {
 
 func (p *Plan) read(v value) error {
 	return v.fields(map[string]reader{
-		"cabling": list(&p.Cabling, (*Cable).read),
-		"ports":   p.Ports.read,
-		"roles":   table(&p.Roles, readRole),
+		"cabling":      list(&p.Cabling, (*Cable).read),
+		"cabling_file": text(&p.CablingFile),
+		"ports":        p.Ports.read,
+		"roles":        table(&p.Roles, readRole),
 	})
 }
 

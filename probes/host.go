@@ -26,7 +26,12 @@ type Options struct {
 	AssumeBareMetal bool
 	// GPUs asks the GPU driver of a live host. Nil: there is no such source.
 	GPUs GPUSource
+	// Announce is what a live machine says of itself to its neighbours. Nil: nothing.
+	Announce *Self
 }
+
+// A Self is how a machine names itself.
+type Self struct{ Host, Version string }
 
 // A Host is a machine: the one at hand, one below a mount point, or a recorded one.
 type Host struct {
@@ -71,6 +76,15 @@ func Live(root string, o Options) (*Host, error) {
 		}
 	}
 	return newHost(liveTree{r}, o), nil
+}
+
+// Announces gives what the machine is to say of itself to its neighbours; nil:
+// nothing. A recording says nothing.
+func (h *Host) Announces() *Self {
+	if h.Recorded() {
+		return nil
+	}
+	return h.options.Announce
 }
 
 // Recorded says whether the host is a recording.

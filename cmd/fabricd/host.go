@@ -3,8 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -114,6 +116,9 @@ func (a *app) open() (*probes.Host, *config.Config, error) { return a.openHost(a
 // openHost opens a recording, or the machine if none is named.
 func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 	o := probes.Options{Exclude: slices.Clone(a.host.exclude), AssumeBareMetal: a.host.bareMetal}
+	if a.announce {
+		o.Announce = &probes.Self{Host: hostName(nil), Version: version}
+	}
 	c, err := a.loadConfig(nil)
 	if err != nil {
 		return nil, nil, err
@@ -144,7 +149,25 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 		h.SetExclude(append(o.Exclude, c.Devices.Exclude...))
 	}
 	a.setSampling(c)
-	return h, c, nil
+	return h, c, a.readCables(c, hostName(h))
+}
+
+// readCables adds the cables of the file that the plan names, which lies beside
+// the configuration file. A host that it does not name has no plan by it.
+func (a *app) readCables(c *config.Config, host string) error {
+	name := c.Plan.CablingFile
+	if name == "" || a.host.configFile == "" {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(a.host.configFile), name)
+	}
+	cables, err := config.LoadCabling(name, host)
+	if err != nil && !errors.Is(err, config.ErrNoCable) {
+		return exitError{exitUsage, err}
+	}
+	c.Plan.Cabling = append(c.Plan.Cabling, cables...)
+	return nil
 }
 
 func checkExcludes(globs []string) error {
@@ -171,7 +194,7 @@ func (a *app) enabled(c *config.Config) []collectors.Collector {
 
 // hostName gives the machine's name for reports.
 func hostName(h *probes.Host) string {
-	if h.Recorded() {
+	if h != nil && h.Recorded() {
 		if b, err := h.ReadFile("proc/sys/kernel/hostname"); err == nil {
 			return trimmed(b)
 		}

@@ -172,7 +172,7 @@ func (a *app) lldpSend(f *lldpFlags) error {
 
 func sendPorts(inv *probes.Inventory, names []string) ([]*probes.Netdev, error) {
 	var list []*probes.Netdev
-	for _, n := range lldp.Ports(inv) {
+	for _, n := range frames.Ports(inv) {
 		if len(names) == 0 && n.Carrier.V || slices.Contains(names, n.Name) {
 			list = append(list, n)
 		}
@@ -190,7 +190,7 @@ func sendPorts(inv *probes.Inventory, names []string) ([]*probes.Netdev, error) 
 
 // announce sends on all ports until ctx ends.
 func announce(ctx context.Context, h *probes.Host, ports []*probes.Netdev) error {
-	speaker := lldp.NewSpeaker(h.Inventory(), hostName(h), version)
+	speaker := lldp.NewSpeaker(h.Inventory(), probes.Self{Host: hostName(h), Version: version})
 	var own []*frames.Frame
 	var senders []*frames.Sender
 	for _, n := range ports {

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -75,5 +76,57 @@ func TestLLDP(t *testing.T) {
 	}
 	if code, _, errs := fabricd("lldp", "send", "--yes", "--host", host); code != exitUsage || !strings.Contains(errs, "--host has none") {
 		t.Errorf("send: %d %s", code, errs)
+	}
+}
+
+// The configuration names a plan of the whole cluster.
+func TestCablingFile(t *testing.T) {
+	host := heard(t, "leaf-01")
+	plan := file(t, "cluster.csv", "gpu-08,eth0,leaf-01,Ethernet0\ngpu-07,eth0,leaf-01,Ethernet4\n")
+	c := file(t, "fabricd.yaml", "plan: {cabling_file: "+plan+"}\n")
+	if code, out, errs := fabricd("check", "--host", host, "--config.file", c, "--only", "lldp_cabling"); code != exitFail || !strings.Contains(out, "Ethernet4") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	others := file(t, "others.yaml", "plan: {cabling_file: "+file(t, "others.csv", "gpu-08,eth0,leaf-01,Ethernet0\n")+"}\n")
+	if code, out, errs := fabricd("check", "--host", host, "--config.file", others, "--only", "lldp_cabling"); code != exitUnknown {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	broken := file(t, "broken.yaml", "plan: {cabling_file: "+file(t, "broken.csv", "x\n")+"}\n")
+	for _, args := range [][]string{{"check", "--host", host}, {"run", "--config.check"}} {
+		if code, _, errs := fabricd(append(args, "--config.file", broken)...); code != exitUsage || !strings.Contains(errs, "broken.csv:1:") {
+			t.Errorf("%v: %d %s", args, code, errs)
+		}
+	}
+}
+
+func TestRoutePlan(t *testing.T) {
+	b, err := os.ReadFile(heard(t, "leaf-01", "leaf-02"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := file(t, "routes.txtar", string(b)+`-- route.json --
+{"addresses": [{"netdev": "eth0", "prefix": "10.0.0.2/31"}, {"netdev": "eth1", "prefix": "10.0.1.2/24"}]}
+`)
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--port", "eth1", "--port", "eth0", "--gateway", "eth1=10.0.1.1"}, exitOK, "ip route replace default via 10.0.1.1 dev eth1 src 10.0.1.2 table 100"},
+		{[]string{"--port", "eth1", "--port", "eth0", "--table", "7"}, exitOK, "ip rule add from 10.0.0.2/32 lookup 8 priority 1001"},
+		{[]string{"--port", "eth0", "--format", "netplan"}, exitOK, `{to: "0.0.0.0/0", via: "10.0.0.3", from: "10.0.0.2", table: 100}`},
+		{nil, exitUnknown, "there are no compute ports"},
+		{[]string{"--port", "eth7"}, exitUsage, "no such port"},
+		{[]string{"--port", "eth0", "--gateway", "eth1=10.0.0.1"}, exitUsage, "one of the rails"},
+		{[]string{"--port", "eth0", "--gateway", "eth0=x"}, exitUsage, "NETDEV=ADDRESS"},
+		{[]string{"--port", "eth0", "--priority", "40000"}, exitUsage, "32766"},
+	} {
+		code, out, errs := fabricd(append([]string{"route", "plan", "--host", host}, test.args...)...)
+		if code != test.code || !strings.Contains(out+errs, test.says) {
+			t.Errorf("%v: %d, want %d and %q\n%s%s", test.args, code, test.code, test.says, out, errs)
+		}
+	}
+	if code, _, errs := fabricd("route", "plan", "--host", heard(t, "leaf-01"), "--port", "eth0"); code != exitUnknown || !strings.Contains(errs, "route.json") {
+		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -99,6 +99,7 @@ type app struct {
 	gpus           *gpu.Client // of a live machine
 	collector      map[string]*bool
 	sampling       map[string]*sampling // of collectors that sample by themselves
+	announce       bool // the machine to its neighbours
 }
 
 func newApp(stdout, stderr io.Writer) *app {
@@ -117,6 +118,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	a.recordCommand()
 	a.topoCommand()
 	a.lldpCommand()
+	a.routeCommand()
 	a.probeCommand()
 	a.heatmapCommand()
 	a.numaCommand()

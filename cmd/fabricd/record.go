@@ -21,6 +21,7 @@ type recordFlags struct {
 	length, every     time.Duration
 	lengthIs, everyIs bool // given
 	keep, force       bool
+	listen            time.Duration
 }
 
 func (a *app) recordCommand() {
@@ -29,6 +30,7 @@ func (a *app) recordCommand() {
 	c.Flag("output", "File to write; - for standard output.").Short('o').Required().PlaceHolder("FILE").StringVar(&f.output)
 	c.Flag("for", "Make a film of this length.").PlaceHolder("60s").IsSetByUser(&f.lengthIs).DurationVar(&f.length)
 	c.Flag("every", "Time between two readings of a film.").PlaceHolder("10s").IsSetByUser(&f.everyIs).DurationVar(&f.every)
+	c.Flag("listen", "Listen for LLDP neighbours for so long before the first reading; most send every 30s.").PlaceHolder("35s").DurationVar(&f.listen)
 	c.Flag("keep-identities", "Keep host names, addresses, GUIDs and serial numbers as they are.").BoolVar(&f.keep)
 	c.Flag("force", "Overwrite an existing file.").BoolVar(&f.force)
 }
@@ -76,8 +78,10 @@ func (a *app) record(f *recordFlags) error {
 
 // recordOptions checks the flags before the machine is opened.
 func (a *app) recordOptions(f *recordFlags) (record.Options, error) {
-	o := record.Options{For: f.length, Every: f.every, KeepIdentities: f.keep, Version: version}
+	o := record.Options{For: f.length, Every: f.every, Listen: f.listen, KeepIdentities: f.keep, Version: version}
 	switch {
+	case f.listen > 0 && a.host.recording != "":
+		return o, usage("--listen is for a live machine: a recording holds the frames that were heard")
 	case (f.lengthIs || f.everyIs) && a.host.recording != "":
 		return o, usage("--for and --every are for a live machine: a recording is recorded again at its own marks")
 	case f.lengthIs != f.everyIs, f.lengthIs && f.length <= 0, f.everyIs && f.every <= 0:

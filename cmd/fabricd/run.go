@@ -33,12 +33,14 @@ type runFlags struct {
 	logLevel, logFormat string
 	checkOnly           bool
 	fleet               string
+	announce            bool
 }
 
 func (a *app) runCommand() {
 	var f runFlags
 	c := a.command("run", "Run the daemon: read, judge, and serve /metrics and findings. With --host it plays a recording in real time, as if it ran there.", func() error { return a.run(&f) }).Default()
 	f.register(c)
+	c.Flag("collector.lldp.send", "Announce this machine on its Ethernet ports with link by LLDP, every 30 s, and take it back at the end.").BoolVar(&f.announce)
 	c.Flag("fleet", "Play all recordings (*.txtar) of a directory, each as a node of its own at /NAME/; /targets lists them for Prometheus' http_sd_configs.").PlaceHolder("DIR").StringVar(&f.fleet)
 }
 
@@ -77,6 +79,7 @@ func (a *app) run(f *runFlags) error {
 	if f.fleet != "" || a.host.recording != "" {
 		return a.replay(f, log)
 	}
+	a.announce = f.announce
 	h, c, err := a.open()
 	if err != nil {
 		return err
@@ -102,10 +105,14 @@ func (a *app) checkConfig() error {
 	if a.host.configFile == "" {
 		return usage("--config.check needs --config.file")
 	}
-	if _, err := a.loadConfig(nil); err != nil {
+	c, err := a.loadConfig(nil)
+	if err == nil {
+		err = a.readCables(c, "localhost")
+	}
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s is valid\n", a.host.configFile)
+	_, err = fmt.Fprintf(a.stdout, "%s is valid\n", a.host.configFile)
 	return err
 }
 
@@ -186,6 +193,9 @@ func (a *app) reload(e *collectors.Engine, h *probes.Host, log *slog.Logger) {
 	c, err := a.loadConfig(nil)
 	if err == nil {
 		err = checkExcludes(c.Devices.Exclude)
+	}
+	if err == nil {
+		err = a.readCables(c, hostName(h))
 	}
 	if err != nil {
 		log.Error("configuration not reloaded; the old one stays in force", "error", err)

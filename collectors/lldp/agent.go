@@ -4,28 +4,55 @@ package lldp
 
 import (
 	"path"
-	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/ethtool"
 )
 
-// agents are the private flags by which drivers say whether the firmware keeps
-// LLDP frames to itself, and the value that says so: drivers/net/ethernet/intel,
-// ice/ice_ethtool.c and i40e/i40e_ethtool.c.
-var agents = map[string]string{"fw-lldp-agent": "on", "disable-fw-lldp": "off"}
+// flagsEvery is how often the driver is asked for its flags: an operator sets them.
+const flagsEvery = 30 * time.Second
 
-// agent gives the flag of a firmware agent that is on, as ethtool shows it.
-func agent(h *probes.Host, n *probes.Netdev) string {
-	b, err := h.ReadFile(path.Join("ethtool", path.Base(n.Path), "private-flags"))
+// An agent is what the NIC's firmware may have that keeps LLDP to itself.
+type agent struct {
+	port *ethtool.Port // nil: the driver cannot be asked
+	next time.Duration
+	on   string // the flag that says so
+}
+
+func openAgent(h *probes.Host, n *probes.Netdev) agent {
+	p, err := ethtool.Open(h, path.Base(n.Path), false)
+	if err != nil {
+		return agent{}
+	}
+	return agent{port: p}
+}
+
+// flag gives the private flag that says that firmware keeps the frames, as
+// ethtool shows it: drivers/net/ethernet/intel, ice/ice_ethtool.c and
+// i40e/i40e_ethtool.c.
+func (a *agent) flag(at time.Duration, always bool) string {
+	if a.port == nil || !always && at < a.next {
+		return a.on
+	}
+	a.next, a.on = at+flagsEvery, ""
+	flags, err := a.port.Flags()
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(b)) {
-		name, value, _ := strings.Cut(line, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if agents[name] == value && value != "" {
-			return name + ": " + value
+	for _, f := range flags {
+		switch {
+		case f.Name == "fw-lldp-agent" && f.On:
+			a.on = f.Name + ": on"
+		case f.Name == "disable-fw-lldp" && !f.On:
+			a.on = f.Name + ": off"
 		}
 	}
-	return ""
+	return a.on
+}
+
+func (a *agent) close() {
+	if a.port != nil {
+		a.port.Close()
+	}
 }

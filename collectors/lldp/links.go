@@ -3,14 +3,10 @@
 package lldp
 
 import (
-	"fmt"
-	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
-	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/lldp"
 	"github.com/fabricd/fabricd/probes/topo"
@@ -53,42 +49,3 @@ func SystemName(n *lldp.Neighbour) string { return system(n) }
 // PortName names the neighbour's port: by its description where its id is a
 // MAC address.
 func PortName(n *lldp.Neighbour) string { return portName(n) }
-
-// Speaker says what a machine announces of itself.
-type Speaker struct {
-	lldp.Announcement
-	tree *topo.Tree
-}
-
-// Times of announcements: as others have them.
-const (
-	Interval = 30 * time.Second
-	lifetime = 4 * Interval
-)
-
-// NewSpeaker makes a machine's Speaker. Its chassis id is its lowest Ethernet
-// address, the same on all ports.
-func NewSpeaker(inv *probes.Inventory, host, version string) Speaker {
-	s := Speaker{tree: topo.New(inv, config.Plan{})}
-	s.Host, s.TTL = host, uint16(lifetime.Seconds())
-	s.System = fmt.Sprintf("fabricd %s, Linux %s", version, inv.Facts.Kernel)
-	lowest := ""
-	for _, n := range Ports(inv) {
-		if lowest == "" || strings.ToLower(n.MAC) < lowest {
-			lowest = strings.ToLower(n.MAC)
-		}
-	}
-	if mac, err := net.ParseMAC(lowest); err == nil && len(mac) == len(s.Chassis) {
-		s.Chassis = lldp.MAC(mac)
-	}
-	return s
-}
-
-// Frame makes the frame for a port; its role stands in the port's description.
-func (s Speaker) Frame(n *probes.Netdev) (*lldp.Frame, error) {
-	f, err := s.Announcement.Frame(n)
-	if role := s.tree.Role(n.Function); err == nil && role != "" {
-		f.PortDescription = fmt.Sprintf("%s (%s)", n.Name, role)
-	}
-	return f, err
-}

@@ -43,30 +43,16 @@ func New() collectors.Collector {
 	})
 }
 
-const ethernet = 1 // ARPHRD_ETHER
-
-// Ports lists the interfaces on which a neighbour may be heard: the Ethernet
-// ports of physical functions. What is above them, or made of them, hears none.
-func Ports(inv *probes.Inventory) []*probes.Netdev {
-	var list []*probes.Netdev
-	for _, n := range inv.Netdevs {
-		if n.Port && n.Type == ethernet && !n.Function.Virtual() {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
 func names(inv *probes.Inventory) []string {
 	var list []string
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		list = append(list, n.Name)
 	}
 	return list
 }
 
 func find(inv *probes.Inventory, name string) *probes.Netdev {
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		if n.Name == name {
 			return n
 		}
@@ -75,8 +61,10 @@ func find(inv *probes.Inventory, name string) *probes.Netdev {
 }
 
 type reader struct {
-	port  *lldp.Port
-	agent func() string
+	port     *lldp.Port
+	agent    agent
+	recorded bool
+	mouth    *mouth // nil: nothing is announced
 }
 
 func open(_ context.Context, h *probes.Host, name string) (collectors.Reader[Reading], error) {
@@ -88,7 +76,7 @@ func open(_ context.Context, h *probes.Host, name string) (collectors.Reader[Rea
 	if err != nil {
 		return nil, err
 	}
-	return &reader{p, func() string { return agent(h, n) }}, nil
+	return &reader{p, openAgent(h, n), h.Recorded(), newMouth(h, n)}, nil
 }
 
 // Read drains the port. An interface that is gone may be back under its name.
@@ -97,7 +85,11 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 	if err != nil {
 		return nil, collectors.ErrReopen
 	}
-	return &Reading{s, r.agent()}, nil
+	return &Reading{s, r.agent.flag(at, r.recorded)}, r.mouth.speak(at, s.Carrier.V)
 }
 
-func (r *reader) Close() { r.port.Close() }
+func (r *reader) Close() {
+	r.mouth.close()
+	r.agent.close()
+	r.port.Close()
+}

@@ -75,7 +75,7 @@ func means(c *config.Cable, n *probes.Netdev) bool {
 // Planned finds the port that a cable of a plan is plugged into; nil if the
 // machine has none.
 func Planned(inv *probes.Inventory, c config.Cable) *probes.Netdev {
-	for _, n := range Ports(inv) {
+	for _, n := range lldp.Ports(inv) {
 		if means(&c, n) {
 			return n
 		}
@@ -157,3 +157,11 @@ func describe(n *lldp.Neighbour) string {
 }
 
 func ago(d time.Duration) string { return d.Round(time.Second).String() }
+
+// Rail gives the rail that a plan says a port is of; nil if it does not say.
+func Rail(p config.Plan, n *probes.Netdev) *int {
+	if c := planned(p, n); c != nil {
+		return c.Rail
+	}
+	return nil
+}

@@ -3,6 +3,7 @@
 package lldp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -361,6 +362,27 @@ func TestSockets(t *testing.T) {
 	// The kernel's filter passes LLDP alone; what is broken in it is counted.
 	b.inject("sw0", append(of("b", "1", 1)[:12], make([]byte, 48)...), of("c", "1", 1)[:20])
 	b.await(ports["sw0"], "malformed frame", func(s *State) bool { return s.Counts[Malformed] == 1 })
+
+	// Whoever keeps no table gets the frames as they are.
+	e, err := NewEar(b.host, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	b.inject("sw0", of("e", "1", 120))
+	var got []byte
+	for range 100 {
+		if err := e.Receive(func(frame []byte) { got = append(got, frame...) }); err != nil {
+			t.Fatal(err)
+		}
+		if got != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !bytes.Equal(got, of("e", "1", 120)) {
+		t.Errorf("%x", got)
+	}
 
 	// The interface goes and comes back under its name: the socket follows.
 	b.run("ip", "link", "del", "fd0")

@@ -3,12 +3,10 @@
 package lldp
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -25,6 +23,20 @@ type Port struct {
 
 	on    bool          // somebody listens, and there is link
 	since time.Duration // that it is so; negative: from before the start
+}
+
+const ethernet = 1 // ARPHRD_ETHER
+
+// Ports lists the interfaces on which a neighbour may be heard: the Ethernet
+// ports of physical functions. What is above them, or made of them, hears none.
+func Ports(inv *probes.Inventory) []*probes.Netdev {
+	var list []*probes.Netdev
+	for _, n := range inv.Netdevs {
+		if n.Port && n.Type == ethernet && !n.Function.Virtual() {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // A source is where a port's frames come from.
@@ -61,7 +73,7 @@ func Open(h *probes.Host, n *probes.Netdev) (*Port, error) {
 		p.source = &recorded{host: h, name: "lldp/" + p.name + ".hex", next: -1}
 		return p, nil
 	}
-	p.source = &live{name: p.name, index: dir.Attr("ifindex", 16), tap: swallowed(h, n)}
+	p.source = newLive(h, n, dir)
 	return p, nil
 }
 
@@ -105,7 +117,7 @@ func (p *Port) link() (probes.Value[bool], error) {
 	switch {
 	case err == nil:
 		return probes.Some(string(b) == "1"), nil
-	case errors.Is(err, syscall.ENODEV):
+	case probes.Gone(err):
 		return probes.Value[bool]{}, err
 	case probes.Refused(err):
 		return probes.Some(false), nil

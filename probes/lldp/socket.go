@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
 	"strconv"
 	"time"
 
@@ -39,6 +40,44 @@ type live struct {
 	err   error
 	tried time.Time
 	buf   [maxFrame]byte
+}
+
+func newLive(h *probes.Host, n *probes.Netdev, dir *probes.Dir) *live {
+	return &live{name: path.Base(n.Path), index: dir.Attr("ifindex", 16), tap: swallowed(h, n)}
+}
+
+// An Ear hands over the frames of one interface of this machine as they are,
+// for who keeps no table. It is not safe for concurrent use.
+type Ear struct {
+	live *live
+	dir  *probes.Dir
+}
+
+// NewEar begins to listen on an interface.
+func NewEar(h *probes.Host, n *probes.Netdev) (*Ear, error) {
+	dir, err := h.Dir(n.Path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Ear{newLive(h, n, dir), dir}
+	if err := e.live.follow(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Receive hands over what came since the last call; the bytes are good until
+// take returns.
+func (e *Ear) Receive(take func(frame []byte)) error {
+	_, err := e.live.receive(take)
+	return err
+}
+
+// Close ends listening.
+func (e *Ear) Close() {
+	e.live.close()
+	e.dir.Close()
 }
 
 func (l *live) close() {

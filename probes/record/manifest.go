@@ -48,7 +48,6 @@ func newManifest(h *probes.Host, s *snapshot, o Options) manifest {
 	}
 	m.Sources["ethtool"], m.Sources["dcb"] = drivers, drivers
 	m.Sources["qdisc"] = amount(s.qdiscs, "discipline")
-	m.Sources["lldp"] = "not asked"
 	return m
 }
 

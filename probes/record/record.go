@@ -26,6 +26,9 @@ type Options struct {
 	// For and Every make a film of a live machine; zero: a still picture. A
 	// recording keeps the marks that it has.
 	For, Every time.Duration
+	// Listen is how long neighbours are listened to before the first reading of
+	// a live machine.
+	Listen time.Duration
 	// KeepIdentities leaves names, addresses and serial numbers as they are.
 	KeepIdentities bool
 	Version        string // of fabricd
@@ -40,6 +43,8 @@ const minEvery = 10 * time.Millisecond
 // Check says what is wrong with options.
 func (o Options) Check() error {
 	switch {
+	case o.Listen < 0 || o.Listen > maxListen:
+		return fmt.Errorf("--listen %s: want a duration from 0s to %s", o.Listen, maxListen)
 	case o.For == 0 && o.Every == 0:
 		return nil
 	case o.For <= 0 || o.Every <= 0:
@@ -90,17 +95,26 @@ func Record(ctx context.Context, h *probes.Host, o Options) (*Recording, error) 
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &recorder{host: h, options: o, plan: newPlan(), start: time.Now()}
+	r := &recorder{host: h, options: o, plan: newPlan()}
 	if !o.KeepIdentities {
 		r.names = standin.New()
 	}
+	r.ears = listen(h)
+	defer r.ears.close()
+	if !sleep(ctx, o.Listen) {
+		return nil, ErrInterrupted
+	}
+	r.start = time.Now()
 	first, err := r.take(ctx, 0)
 	if err != nil {
 		return nil, ErrInterrupted
 	}
 	m := newManifest(h, first, o)
+	if !h.Recorded() {
+		m.Sources["lldp"] = r.ears.result(o.Listen)
+	}
 	r.learn(first)
-	r.mark(0, first, r.extras(0, first))
+	r.mark(0, first, append(r.extras(0, first), r.ears.heard()...))
 	if h.Recorded() {
 		err = r.replay(ctx)
 	} else if o.Every > 0 {
@@ -127,6 +141,7 @@ type recorder struct {
 	left    []string
 	noted   map[string]bool
 	full    bool
+	ears    ears
 }
 
 func (r *recorder) take(ctx context.Context, at time.Duration) (*snapshot, error) {
@@ -154,7 +169,7 @@ func (r *recorder) film(ctx context.Context) {
 			r.notef("interrupted: the film ends at %s of %s", markName(r.at), r.options.For)
 			break
 		}
-		r.mark(at, now, nil)
+		r.mark(at, now, r.ears.heard())
 	}
 	if missed > 0 {
 		r.notef("%d readings were left out: one took longer than --every %s", missed, r.options.Every)
