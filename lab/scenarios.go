@@ -6,7 +6,8 @@ import "slices"
 
 // Scenarios lists all of them.
 func Scenarios() []Scenario {
-	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios())
+	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios(),
+		queueScenarios())
 }
 
 // Find finds one by its name, or returns nil.
