@@ -100,7 +100,7 @@ func unread(findings []collectors.Finding) []string {
 }
 
 // hindsight are the checks that judge by what went before: a still picture does not hold that.
-var hindsight = []string{"pcie_aer", "pcie_flaps", "pcie_lost", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp"}
+var hindsight = []string{"nic_queue_full", "nic_queue_stuck", "pcie_aer", "pcie_flaps", "pcie_lost", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp"}
 
 // differ lists the verdicts in which a replayed recording and the machine it was made of differ; those of the checks with
 // hindsight count if all that the machine remembers is in the recording. A daemon goes on showing what ended, and may not
