@@ -78,7 +78,7 @@ struct task_struct {
 #define HASH_CHAIN   128      // devices of one head that are looked at
 #define NAMESPACES   1024     // that are looked at
 
-#define BUCKETS 33 // nothing, at most 1, 2, 4 … 2^31 bytes
+#define BUCKETS 33 // nothing, at most 1, 2, 4 … 2^30 bytes, and more
 
 // The memory that is shared. Go's types are made from these.
 
@@ -186,6 +186,8 @@ static __always_inline void count(__u32 *histogram, __u32 v)
 	barrier_var(b); // the verifier is to see the comparison as it stands
 	if (b < BUCKETS)
 		histogram[b]++;
+	else
+		histogram[BUCKETS - 1]++;
 }
 
 // A sweep is one look at all queues. Addresses are numbers: they lead into the kernel.

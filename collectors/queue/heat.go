@@ -11,8 +11,8 @@ import (
 // A Heat is the last minutes as a grid of time and depth for each interface:
 // how many samples of its queues found how many bytes in flight.
 type Heat struct {
-	// Bounds are the buckets' upper bounds in bytes; each bucket begins above
-	// the one before.
+	// Bounds are the buckets' upper bounds in bytes; each begins above the one
+	// before. One more bucket is for what is beyond.
 	Bounds  []uint64     `json:"bounds_bytes"`
 	Netdevs []HeatNetdev `json:"netdevs"`
 }
@@ -34,7 +34,7 @@ type HeatColumn struct {
 // "" for all. An interface that never carried anything has none.
 func (r *Reading) Heat(since time.Time, netdev string) Heat {
 	h := Heat{Bounds: []uint64{0}, Netdevs: []HeatNetdev{}}
-	for b := range len(queue.Histogram{}.Counts) - 1 {
+	for b := range len(queue.Histogram{}.Counts) - 2 {
 		h.Bounds = append(h.Bounds, 1<<b)
 	}
 	for i := range r.Netdevs {

@@ -135,3 +135,43 @@ func late(v *Snapshot, share float64) float64 {
 	}
 	return 0
 }
+
+// How many of a thousand bursts of known length over a shaped link are seen at
+// 1 ms, and how many by looking every 15 s. Run it with -benchtime 1x.
+func BenchmarkBursts(b *testing.B) {
+	if !apart(b) {
+		return
+	}
+	c := pair(b, "1")
+	const rate, scrape = 100e6 / 8, 15 * time.Second
+	tc(b, "qdisc add dev qa root tbf rate 100mbit burst 3000 limit 2000000")
+	for _, length := range []time.Duration{5 * time.Millisecond, 2 * time.Millisecond} {
+		b.Run(length.String(), func(b *testing.B) {
+			s := sampler(b, Options{Every: time.Millisecond, Burst: 2000, Netdevs: []string{"qa"}, Way: Timer})
+			d := &s.layout.mem().devices[0]
+			time.Sleep(10 * time.Millisecond)
+			const n = 1000
+			for b.Loop() {
+				seen, scraped, next := 0, 0, time.Now().Add(scrape/2)
+				for range n {
+					before := d.Bursts
+					burst(b, c, int(length.Seconds()*rate))
+					if time.Now().After(next) {
+						next = next.Add(scrape)
+						if d.Depth > 2000 {
+							scraped++
+						}
+					}
+					time.Sleep(2*length + 5*time.Millisecond)
+					if d.Bursts > before {
+						seen++
+					}
+				}
+				b.ReportMetric(float64(seen), "seen-of-1000")
+				b.ReportMetric(float64(scraped), "seen-by-15s-scrapes")
+				b.ReportMetric(1000*time.Duration(d.BurstNs).Seconds()/float64(d.Bursts), "ms-mean")
+			}
+			s.Close()
+		})
+	}
+}

@@ -149,7 +149,7 @@ func TestBursts(t *testing.T) {
 }
 
 // burst sends so many bytes at once.
-func burst(t *testing.T, c net.Conn, bytes int) {
+func burst(t testing.TB, c net.Conn, bytes int) {
 	t.Helper()
 	b := make([]byte, 1400)
 	for sent := 0; sent < bytes; sent += len(b) + 42 {

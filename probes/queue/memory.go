@@ -9,7 +9,7 @@ import (
 	"github.com/fabricd/fabricd/bpf"
 )
 
-// buckets is the number of a histogram's: nothing, at most 1, 2, 4 … 2^31 bytes.
+// buckets is the number of a histogram's: nothing, at most 1, 2, 4 … 2^30 bytes, and more.
 const buckets = len(bpf.QueueSlot{}.Depth)
 
 // lateUnits is in how many parts of a second lateness is counted.
@@ -31,7 +31,7 @@ func bucket(v uint32) int {
 	if v == 0 {
 		return 0
 	}
-	return bits.Len32(v-1) + 1
+	return min(bits.Len32(v-1)+1, buckets-1)
 }
 
 // The following add a sample to the memory as the program in bpf/queue.bpf.c

@@ -65,10 +65,12 @@ func (s *Sampler) watch() {
 		s.lastErr = s.layout.sweeper.(*kernel).start(s.every)
 	}
 	ticks, cost := c.Ticks, c.CostNs
-	now := monotonic()
-	sleepUntil(now - now%publishEvery + publishEvery)
-	if s.stop.Load() {
-		return
+	const patience = 200 * time.Millisecond // until it is seen that we are to stop
+	for now, end := monotonic(), monotonic()/publishEvery*publishEvery+publishEvery; now < end; now = monotonic() {
+		sleepUntil(min(end, now+patience))
+		if s.stop.Load() {
+			return
+		}
 	}
 	if more := c.Ticks - ticks; more > 0 {
 		s.account(time.Duration((c.CostNs - cost) / more))

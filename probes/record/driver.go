@@ -107,7 +107,9 @@ func (w *walk) disciplines() {
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(q qdisc.Qdisc) bool { return !slices.Contains(w.now.netdevs, q.Dev) })
-		w.now.qdiscs = len(list)
+		if w.now.qdiscs = len(list); len(list) == 0 { // none, or those of another network namespace
+			return nil, errors.ErrUnsupported
+		}
 		b, err := json.MarshalIndent(list, "", " ")
 		return append(b, '\n'), err
 	})
