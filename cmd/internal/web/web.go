@@ -75,7 +75,7 @@ func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 		return nil, err
 	}
 	if s.Through != nil {
-		mux.Handle("GET /metrics", library(s.Through(all), log))
+		mux.Handle("GET /metrics", &kept{engine: s.Engine, next: library(s.Through(all), log)})
 	} else {
 		mux.Handle("GET /metrics", newMetrics(s.Engine, all, rest, log))
 	}
