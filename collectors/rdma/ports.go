@@ -5,7 +5,6 @@ package rdma
 import (
 	"cmp"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -48,7 +47,12 @@ func (p *port) readState(recorded bool) (changed bool) {
 
 // lateSettings says whether a port came up whose rate is not known yet.
 func (r *reader) lateSettings() bool {
-	return slices.ContainsFunc(r.ports, func(p port) bool { return p.now.State == rdma.Active && p.now.Rate == rdma.Rate{} && !p.rateless })
+	for i := range r.ports {
+		if p := &r.ports[i]; p.now.State == rdma.Active && p.now.Rate == (rdma.Rate{}) && !p.rateless {
+			return true
+		}
+	}
+	return false
 }
 
 // readSettings reads what changes rarely.
