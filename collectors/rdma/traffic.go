@@ -40,7 +40,9 @@ func (r *reader) readCounters(at time.Duration, withErrors, withTraffic bool) (c
 		for j := range p.hw.follow {
 			moved = p.hw.read(j, r.generation) || moved
 		}
-		p.refresh.note(at, moved)
+		if !r.h.Recorded() { // whose marks say nothing of it
+			p.refresh.note(at, moved)
+		}
 		changed = changed || moved
 		if withTraffic {
 			for _, j := range p.traffic {
