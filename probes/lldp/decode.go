@@ -28,18 +28,24 @@ const (
 	etherTypeQinQ  = 0x88a8
 )
 
-// Decode takes a frame apart, from the destination address on. The Frame keeps
-// a copy of what it needs of b.
+// Decode takes a frame apart, from the destination address on.
 func Decode(b []byte) (*Frame, error) {
-	n, vlan, err := header(b)
-	if err != nil {
-		return nil, err
-	}
-	f := &Frame{Destination: MAC(b), Source: MAC(b[6:]), VLAN: vlan}
-	if err := f.decode(string(b[n:])); err != nil {
+	f := new(Frame)
+	if err := f.Decode(b); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Decode is Decode into a Frame of which nobody holds parts any more. It keeps
+// a copy of what it needs of b.
+func (f *Frame) Decode(b []byte) error {
+	n, vlan, err := header(b)
+	if err != nil {
+		return err
+	}
+	*f = Frame{Destination: MAC(b), Source: MAC(b[6:]), VLAN: vlan}
+	return f.decode(string(b[n:]))
 }
 
 // header gives the length of the frame's header, and its VLAN tag.

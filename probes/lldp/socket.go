@@ -24,8 +24,8 @@ var (
 // Bounds of a socket.
 const (
 	maxFrame   = 2048             // bytes that are looked at: LLDP frames fit an ordinary MTU
-	maxAtOnce  = 256              // frames taken in one read; the kernel drops those beyond its buffer
-	bufferSize = 128 << 10        // of the kernel, a port
+	maxAtOnce  = 1024             // frames taken in one read; the kernel drops those beyond its buffer
+	bufferSize = 1 << 20          // of the kernel, a port; net.core.rmem_max allows less
 	retryAfter = 30 * time.Second // a socket that was refused
 )
 

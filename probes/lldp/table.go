@@ -56,7 +56,8 @@ type Table struct {
 	// time, Gone when one last said that it goes; negative: never.
 	First, Heard, Gone time.Duration
 
-	list []entry
+	list  []entry
+	spare *Frame // that nobody holds
 }
 
 type entry struct {
@@ -82,8 +83,11 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 			return Accepted
 		}
 	}
-	f, err := Decode(b)
-	switch {
+	if t.spare == nil {
+		t.spare = new(Frame)
+	}
+	f := t.spare
+	switch err := f.Decode(b); {
 	case errors.Is(err, ErrDestination):
 		return Elsewhere
 	case err != nil:
@@ -105,7 +109,7 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 	default:
 		t.list = append(t.list, entry{Neighbour{f, at, at}, bytes.Clone(b)})
 	}
-	t.Heard = at
+	t.spare, t.Heard = nil, at
 	if t.First < 0 {
 		t.First = at
 	}

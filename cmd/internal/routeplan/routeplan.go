@@ -139,15 +139,15 @@ func (r Rail) gateway(network netip.Prefix, s *route.State) (netip.Addr, bool) {
 }
 
 // add adds an item, with whether it is in force.
-func (p *Planned) add(s *route.State, i Item) {
+func (r *Planned) add(s *route.State, i Item) {
 	if i.Rule != nil {
-		i.InForce = slices.ContainsFunc(s.Rules, func(r route.Rule) bool {
-			return r.From == i.Rule.From && r.Table == i.Rule.Table && !r.Other
+		i.InForce = slices.ContainsFunc(s.Rules, func(known route.Rule) bool {
+			return known.From == i.Rule.From && known.Table == i.Rule.Table && !known.Other
 		})
 	} else {
 		i.InForce = slices.Contains(s.Routes, *i.Route)
 	}
-	p.Items = append(p.Items, i)
+	r.Items = append(r.Items, i)
 }
 
 // surplus finds what stands in the plan's way: rules for a rail's address that
