@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/fabricd/fabricd/probes"
 )
 
 // A node of eight GPUs fits on a page: what is said of many is said once, and
@@ -34,6 +36,20 @@ func TestPageIsFolded(t *testing.T) {
 		}
 		if n := strings.Count(text, "<tr>"); n > 110 {
 			t.Errorf("%s: %d rows", name, n)
+		}
+	}
+}
+
+// A source that cannot be read is named on the page and in the API.
+func TestTroubles(t *testing.T) {
+	host, err := probes.Recorded([]byte("-- proc/cmdline --\nro\n-- gpu.json --\n{\n"), probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, h := siteOf(t, host)
+	for path, want := range map[string]string{"/": "<li>gpu: reading: gpu.json: unexpected end", "/api/v1/findings": `"troubles":["gpu: reading: gpu.json: unexpected end`} {
+		if text := get(h, path).Body.String(); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in %s", path, want, text)
 		}
 	}
 }

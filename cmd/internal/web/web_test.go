@@ -33,6 +33,11 @@ func site(tb testing.TB, name string) (*Site, http.Handler) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return siteOf(tb, h)
+}
+
+func siteOf(tb testing.TB, h *probes.Host) (*Site, http.Handler) {
+	tb.Helper()
 	s := &Site{Host: "node-1", Version: "test", Engine: collectors.NewEngine(collectors.Options{Host: h, Collectors: all.List()})}
 	pages, err := s.Handler(log.New(io.Discard, "", 0))
 	if err != nil {
