@@ -101,7 +101,7 @@ func unread(findings []collectors.Finding) []string {
 
 // hindsight are the checks that judge by what went before: a still picture does not hold that.
 var hindsight = []string{
-	"pcie_aer", "pcie_flaps", "pcie_lost", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp",
+	"pcie_aer", "pcie_flaps", "pcie_lost", "nic_irq", "rdma_errors", "rdma_flap", "rdma_loss", "rdma_port", "rdma_receiver", "roce_cnp",
 	"nic_discards", "nic_fec", "nic_queue_full", "nic_queue_stuck", "roce_global_pause", "roce_pause", "roce_pfc", "roce_priority", "roce_ecn_silent",
 }
 
