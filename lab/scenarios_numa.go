@@ -39,12 +39,12 @@ func placementScenarios() []Scenario {
 			},
 		}),
 		{
-			Name: "gdr-acs", About: "a switch's port redirects what a NIC wants of a GPU's memory", Nodes: 2, Tree: server(0, 1),
+			Name: "gdr-acs", About: "a switch's port redirects what a NIC wants of a GPU's memory", Nodes: 2, Tree: server(0, 1).RDMA(400),
 			Steps: []Step{
 				{Name: "no driver", Want: bareMetal(Say("unknown gdr "+firstGPU, "not loaded or not visible"))},
 				{Name: "peer memory", Do: []Action{Run(peerMemory)}, Want: bareMetal(Say("ok gdr "+firstGPU, "peer memory", "nv_mem"))},
 				{Name: "redirect", Do: []Action{Knob("acs", gpuPort+" 1d")}, Want: bareMetal(
-					Say("info gdr "+firstGPU, "ACS redirects at "+gpuPort, "pcie_acs"), Say("fail pcie_acs "+firstGPU, gpuPort), Say("ok gdr "+secondGPU))},
+					Say("info gdr "+firstGPU, "ACS redirects at "+gpuPort, "pcie_acs"), Say("fail pcie_acs "+firstGPU, firstNIC, gpuPort), Say("fail pcie_acs "+firstGPU, secondNIC), Say("ok gdr "+secondGPU))},
 			},
 		},
 	}
