@@ -179,7 +179,7 @@ func readTwice(past []sample) bool {
 	if last.FEC == nil || !last.FEC.Uncorrectable.OK {
 		return covers(past) > 0
 	}
-	return slices.ContainsFunc(past, func(s sample) bool { return s.Row.FEC != last.FEC })
+	return slices.ContainsFunc(past, func(s sample) bool { return s.Row.FEC != nil && s.Row.FEC != last.FEC })
 }
 
 // uncorrectable gives the blocks that could not be mended, from the call that
