@@ -115,6 +115,7 @@ struct control {
 	// Written by user space.
 	__u64 interval; // of the timer
 	__u64 deadline; // of this tick; with the timer, of the next one
+	__u64 gap;      // after a longer pause what lasts begins anew: the machine may have stood still
 	__u32 netns;    // the inode of the network namespace
 	__u32 want;     // the bank that peaks are to go to
 	// Written by the program.
@@ -200,6 +201,7 @@ struct sweep {
 	__u32 n;       // its queues
 	__u32 bank;
 	__u32 blind;   // a backlog is not known
+	__u32 anew;    // there was a gap
 };
 
 __noinline __u64 find(__u64 net, __u32 ifindex)
@@ -240,6 +242,8 @@ static __always_inline void finish(struct sweep *w)
 	d->depth = w->depth;
 	if (w->depth > d->peak[w->bank & 1])
 		d->peak[w->bank & 1] = w->depth;
+	if (w->anew)
+		d->since = 0;
 	if (w->depth > d->threshold) {
 		if (!d->since) {
 			d->since = w->now;
@@ -367,7 +371,7 @@ static __always_inline void add(struct sweep *w, struct slot *s, struct device *
 		s->tight++;
 	if (seen->state & DRIVER_STOP)
 		s->stopped++;
-	if (!inflight || seen->completed != s->completed)
+	if (!inflight || seen->completed != s->completed || w->anew)
 		s->changed = w->now;
 	s->inflight = inflight;
 	s->limit = limit;
@@ -405,6 +409,7 @@ static __always_inline void look(struct control *c, __u64 now, __u64 late)
 {
 	struct sweep w = {.now = now, .net = c->net, .bank = c->want};
 
+	w.anew = c->gap && c->last && now - c->last > c->gap;
 	c->bank = c->want;
 	bpf_for_each_map_elem(&slots, visit, &w, 0);
 	finish(&w);
