@@ -85,8 +85,8 @@ func (l *layout) arrange(o Options, now time.Duration) {
 	}
 }
 
-// inherit takes over what an older layout has counted of the same queues. Both
-// stand still.
+// inherit takes over what an older layout has counted of the same queues. A
+// tick of its timer that comes meanwhile is lost.
 func (l *layout) inherit(old *layout) {
 	was := map[string]int{} // a place's first slot
 	at := map[string]int{}
