@@ -6,125 +6,17 @@
 // how many wait in the queueing discipline above. It is run once a tick, by a program or by the kernel's timer, and adds
 // to memory that user space has mapped: nobody is woken and nothing is copied.
 //
-// It follows pointers through the kernel's memory by bpf_probe_read_kernel, which does not fault: a device that goes
-// away while it is looked at gives one wrong sample at most.
+// It follows pointers through the kernel's memory by reads that do not fault: a device that goes away while it is looked
+// at gives one wrong sample at most.
 
 #include "types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "kernel.h"
+#include "queue.h"
+
 char _license[] SEC("license") = "GPL";
-
-#define KERNEL __attribute__((preserve_access_index))
-
-// What is used of the kernel's structures; where it stands is found out when the program is loaded.
-
-struct hlist_node {
-	struct hlist_node *next;
-} KERNEL;
-
-struct dql {
-	unsigned int num_queued, limit, num_completed;
-} KERNEL;
-
-struct gnet_stats_queue {
-	__u32 backlog;
-} KERNEL;
-
-struct Qdisc {
-	unsigned int flags;
-	struct gnet_stats_queue qstats;
-} KERNEL;
-
-struct netdev_queue {
-	struct Qdisc *qdisc;
-	struct dql dql;
-	unsigned long state;
-} KERNEL;
-
-struct net_device {
-	struct hlist_node index_hlist;
-	struct netdev_queue *_tx;
-	int ifindex;
-	unsigned int real_num_tx_queues;
-} KERNEL;
-
-struct ns_common {
-	unsigned int inum;
-} KERNEL;
-
-struct list_head {
-	struct list_head *next;
-} KERNEL;
-
-struct net {
-	struct list_head list;
-	struct ns_common ns;
-	struct hlist_node **dev_index_head;
-} KERNEL;
-
-struct nsproxy {
-	struct net *net_ns;
-} KERNEL;
-
-struct task_struct {
-	struct nsproxy *nsproxy;
-} KERNEL;
-
-// Constants of the kernel's.
-#define DEVICE_HASH  256      // heads of net.dev_index_head
-#define CPU_STATS    0x20     // Qdisc.flags: the statistics are kept for each processor
-#define DRIVER_STOP  (1 << 0) // netdev_queue.state: the device's ring is full
-#define HASH_CHAIN   128      // devices of one head that are looked at
-#define NAMESPACES   1024     // that are looked at
-
-#define BUCKETS 33 // nothing, at most 1, 2, 4 … 2^30 bytes, and more
-
-// The memory that is shared. Go's types are made from these.
-
-struct slot { // a queue
-	__u32 device; // its place among the devices, from 1 on; 0: no queue, and none follows
-	__u32 queue;
-	__u32 inflight, limit, completed, backlog;
-	__u32 peak[2]; // of inflight, by bank
-	__u64 samples, busy, full, tight, stopped;
-	__u64 sum;     // of inflight
-	__u64 changed; // when bytes were last completed, or none were in flight
-	__u32 depth[BUCKETS];
-	__u32 pad;
-};
-
-struct device {
-	// Written by user space.
-	__u32 ifindex;
-	__u32 frames;    // two frames' size
-	__u64 threshold; // a depth above is a burst
-	// Written by the program.
-	__u32 present; // in the newest sample
-	__u32 queues;  // that the device has now
-	__u32 used;    // bytes were queued in some sample: the driver uses byte queue limits
-	__u32 backlogs; // samples with a known backlog, modulo 2^32
-	__u64 depth;   // in flight and waiting, of all queues
-	__u64 peak[2];
-	__u64 bursts, burst_ns, longest_ns, since; // since: when the present burst began
-	__u32 backlog[BUCKETS];
-	__u32 pad;
-};
-
-struct control {
-	// Written by user space.
-	__u64 interval; // of the timer
-	__u64 deadline; // of this tick; with the timer, of the next one
-	__u32 netns;    // the inode of the network namespace
-	__u32 want;     // the bank that peaks are to go to
-	// Written by the program.
-	__u32 bank, found; // found: the namespace
-	__u64 net;         // its address
-	__u64 last;        // when the newest sample was taken
-	__u64 ticks, missed, cost_ns, late_ns;
-	__u32 late[BUCKETS]; // in units of 2^-20 s
-	__u32 pad2;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -200,6 +92,7 @@ struct sweep {
 	__u32 n;       // its queues
 	__u32 bank;
 	__u32 blind;   // a backlog is not known
+	__u32 anew;    // there was a gap
 };
 
 __noinline __u64 find(__u64 net, __u32 ifindex)
@@ -240,6 +133,8 @@ static __always_inline void finish(struct sweep *w)
 	d->depth = w->depth;
 	if (w->depth > d->peak[w->bank & 1])
 		d->peak[w->bank & 1] = w->depth;
+	if (w->anew)
+		d->since = 0;
 	if (w->depth > d->threshold) {
 		if (!d->since) {
 			d->since = w->now;
@@ -367,7 +262,7 @@ static __always_inline void add(struct sweep *w, struct slot *s, struct device *
 		s->tight++;
 	if (seen->state & DRIVER_STOP)
 		s->stopped++;
-	if (!inflight || seen->completed != s->completed)
+	if (!inflight || seen->completed != s->completed || w->anew)
 		s->changed = w->now;
 	s->inflight = inflight;
 	s->limit = limit;
@@ -405,6 +300,7 @@ static __always_inline void look(struct control *c, __u64 now, __u64 late)
 {
 	struct sweep w = {.now = now, .net = c->net, .bank = c->want};
 
+	w.anew = c->gap && c->last && now - c->last > c->gap;
 	c->bank = c->want;
 	bpf_for_each_map_elem(&slots, visit, &w, 0);
 	finish(&w);

@@ -17,6 +17,7 @@ type QueueControl struct {
 	_        structs.HostLayout
 	Interval uint64
 	Deadline uint64
+	Gap      uint64
 	Netns    uint32
 	Want     uint32
 	Bank     uint32

@@ -5,7 +5,7 @@ package lab
 // chatter sends large packets out of an interface that nobody answers: a group's address needs no neighbour.
 func chatter(netdev, subnet, group string) Action {
 	return Run("ip link set " + netdev + " up; ip addr add " + subnet + ".1/24 dev " + netdev + "; ip route add " + group + "/32 dev " + netdev +
-		"; for i in 1 2 3; do ping -q -i 0.01 -s 60000 " + group + " > /dev/null 2>&1 & done")
+		"; for i in 1 2 3; do setsid ping -q -i 0.01 -s 60000 " + group + " < /dev/null > /dev/null 2>&1 & done")
 }
 
 // quietWire is what is said of wires that lead nowhere, once they were listened to for long enough.
@@ -20,7 +20,7 @@ func queueScenarios() []Scenario {
 	ethernet.At(firstNIC).With("netdev=eth0,400000")
 	return []Scenario{
 		machine(Scenario{
-			Name: "queues", About: "nothing: e1000e uses byte queue limits; and a program in the kernel samples it", Daemon: true,
+			Name: "queues", About: "nothing: e1000e uses byte queue limits, and a program in the kernel samples its queues", Daemon: true,
 			Steps: []Step{{
 				Name: "traffic", Do: []Action{chatter("eth0", "192.0.2", "239.0.0.1"), chatter("eth1", "198.51.100", "239.0.0.2"), chatter("eth2", "203.0.113", "239.0.0.3")},
 				Want: bareMetal(Say("ok nic_queue_stuck eth0"), Say("ok nic_queue_full eth1"), Say("ok nic_queue_stuck eth2"), quietWire()),
@@ -38,8 +38,6 @@ func queueScenarios() []Scenario {
 					Metrics: []string{`fabricd_nic_queue_limits_used{netdev="eth0"} 1`}},
 				{Name: "stuck", Do: []Action{labnic("stuck", "0 1"), Wait(8 * second)},
 					Want: bareMetal(Say("fail nic_queue_stuck eth0", "in flight"), Say("info nic_queue_full eth0", "nic_queue_stuck"), quietWire())},
-				{Name: "timed out", Do: []Action{Wait(8 * second)},
-					Want: bareMetal(Say("fail nic_queue_stuck eth0", "tx_timeout"), quietWire())},
 			},
 		},
 	}

@@ -48,19 +48,32 @@ type Interface struct {
 	Hardware bool   // it belongs to a device: it is no bond, and no container's
 }
 
-// Interfaces lists the network interfaces, but those of excluded functions.
+// Interfaces lists the network interfaces, but those of excluded functions. Of
+// those that are made of nothing, of which containers have many, only the
+// link is read.
 func (h *Host) Interfaces() ([]Interface, error) {
-	names, err := h.ReadDir(classNet)
+	class, err := h.Dir(classNet)
+	if err != nil {
+		return nil, err
+	}
+	defer class.Close()
+	names, err := class.List()
 	if err != nil {
 		return nil, err
 	}
 	var list []Interface
 	for _, name := range names {
+		if target, err := class.Readlink(name); err == nil {
+			if own := path.Join(classNet, target); strings.HasPrefix(own, "sys/devices/virtual/") {
+				list = append(list, Interface{Name: name, Path: own})
+				continue
+			}
+		}
 		own, device := h.device(classNet, name)
 		ownAddress, _ := nearestAddress(own)
 		address, _ := nearestAddress(device)
 		if !h.Excluded(ownAddress) && !h.Excluded(address) {
-			list = append(list, Interface{name, own, device != "" && !strings.HasPrefix(own, "sys/devices/virtual/")})
+			list = append(list, Interface{name, own, device != ""})
 		}
 	}
 	return list, nil

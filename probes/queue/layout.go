@@ -63,9 +63,19 @@ func (l *layout) open(h *probes.Host, o Options) sweeper {
 	return newFiles(h, l.places)
 }
 
+// After so many ticks without a sample, but at least so much time, what lasts
+// begins anew.
+const (
+	gapTicks = 10
+	leastGap = 2 * time.Second
+)
+
 // arrange writes into the memory which slot is which queue.
 func (l *layout) arrange(o Options, now time.Duration) {
 	m, slot := l.mem(), 0
+	if o.Every > 0 { // else it is a recording
+		m.control.Gap = uint64(max(gapTicks*o.Every, leastGap))
+	}
 	for i, p := range l.places {
 		m.devices[i] = bpf.QueueDevice{Ifindex: p.ifindex, Frames: p.frames(), Threshold: uint64(o.Burst)}
 		for n := range p.queues {
@@ -75,8 +85,8 @@ func (l *layout) arrange(o Options, now time.Duration) {
 	}
 }
 
-// inherit takes over what an older layout has counted of the same queues. Both
-// stand still.
+// inherit takes over what an older layout has counted of the same queues. A
+// tick of its timer that comes meanwhile is lost.
 func (l *layout) inherit(old *layout) {
 	was := map[string]int{} // a place's first slot
 	at := map[string]int{}
@@ -87,7 +97,7 @@ func (l *layout) inherit(old *layout) {
 	}
 	m, o := l.mem(), old.mem()
 	c := *o.control
-	c.Interval, c.Netns = m.control.Interval, m.control.Netns
+	c.Interval, c.Netns, c.Gap = m.control.Interval, m.control.Netns, m.control.Gap
 	*m.control = c
 	slot = 0
 	for i, p := range l.places {

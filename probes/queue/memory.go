@@ -58,17 +58,27 @@ func (m memory) addSample(s *bpf.QueueSlot, d *bpf.QueueDevice, inflight, limit 
 		s.Tight++
 	}
 	// The files do not tell what was completed: a queue that moves shows another number sooner or later.
-	if inflight == 0 || inflight != s.Inflight {
+	if inflight == 0 || inflight != s.Inflight || m.anew(now) {
 		s.Changed = uint64(now)
 	}
 	s.Inflight, s.Limit = inflight, limit
 	d.Depth += uint64(inflight)
 }
 
+// anew says that there was a gap: the machine may have stood still, and what
+// lasts begins anew.
+func (m memory) anew(now time.Duration) bool {
+	c := m.control
+	return c.Gap > 0 && c.Last > 0 && uint64(now)-c.Last > c.Gap
+}
+
 // addDevice ends a sample of a device of which all queues were looked at.
 func (m memory) addDevice(d *bpf.QueueDevice, now time.Duration) {
 	peak := &d.Peak[m.control.Bank&1]
 	*peak = max(*peak, d.Depth)
+	if m.anew(now) {
+		d.Since = 0
+	}
 	switch {
 	case d.Depth > d.Threshold && d.Since == 0:
 		d.Since = uint64(now)

@@ -88,6 +88,23 @@ func TestQueuesAdded(t *testing.T) {
 	}
 }
 
+// A machine that stood still, as a virtual one may, makes no queue stand still
+// and no burst long.
+func TestGap(t *testing.T) {
+	m := newMemory(1, 1)
+	m.control.Gap = uint64(2 * time.Second)
+	s, d := &m.slots[0], &m.devices[0]
+	for _, at := range []time.Duration{time.Second, 2 * time.Second, time.Hour, time.Hour + time.Second} {
+		d.Depth = 0
+		m.addSample(s, d, 500, 1000, at)
+		m.addDevice(d, at)
+		m.addTick(at, at, at)
+	}
+	if s.Changed != uint64(time.Hour) || d.Since != uint64(time.Hour) || d.BurstNs != 0 || d.Bursts != 2 {
+		t.Errorf("%+v %+v", s, d)
+	}
+}
+
 func TestTooMany(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("-- sys/devices/pci0000:00/0000:00:01.0/vendor --\n0x15b3\n")

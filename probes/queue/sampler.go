@@ -83,7 +83,9 @@ func (s *Sampler) Look(at time.Duration) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := newLayout(s.h, s.options, places, left, at)
+	o := s.options
+	o.Every = 0 // marks are no ticks
+	next := newLayout(s.h, o, places, left, at)
 	if s.layout != nil {
 		next.inherit(s.layout)
 		s.layout.close()
@@ -191,7 +193,7 @@ func (s *Sampler) publish(now time.Duration) {
 		}
 		device.Peak[bank] = 0
 		s.column(n)
-		out := n.show(now, always)
+		out := n.show(now, time.Duration(m.control.Last), always)
 		out.Err = err
 		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
 		snapshot.Netdevs = append(snapshot.Netdevs, out)

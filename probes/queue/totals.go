@@ -115,7 +115,7 @@ func (q *queueTotal) take(s *bpf.QueueSlot, n *netdevTotal, peak uint32, now tim
 }
 
 // show gives the queue as a snapshot has it; not ok: it carries nothing lately.
-func (q *queueTotal) show(now time.Duration, always bool) (out Queue, ok bool) {
+func (q *queueTotal) show(now, sampled time.Duration, always bool) (out Queue, ok bool) {
 	r, s := q.recent, &q.last
 	if r == nil || !always && s.Inflight == 0 && now-r.active > window*time.Second {
 		return out, false
@@ -128,7 +128,7 @@ func (q *queueTotal) show(now time.Duration, always bool) (out Queue, ok bool) {
 		}
 	}
 	if s.Inflight > 0 {
-		out.Standing = now - time.Duration(s.Changed)
+		out.Standing = max(sampled-time.Duration(s.Changed), 0)
 	}
 	return out, true
 }
@@ -151,7 +151,8 @@ func (n *netdevTotal) warm(c Column) {
 }
 
 // show gives the interface as a snapshot has it.
-func (n *netdevTotal) show(now time.Duration, always bool) Netdev {
+// sampled is when the newest sample was taken.
+func (n *netdevTotal) show(now, sampled time.Duration, always bool) Netdev {
 	d := &n.last
 	out := Netdev{
 		Name: n.name, Path: n.path, Present: d.Present != 0, Queues: n.place.queues, Frames: int(d.Frames), HasFiles: n.limits,
@@ -167,7 +168,7 @@ func (n *netdevTotal) show(now time.Duration, always bool) Netdev {
 		out.Backlog = &b
 	}
 	for i := range n.queues {
-		if q, ok := n.queues[i].show(now, always); ok {
+		if q, ok := n.queues[i].show(now, sampled, always); ok && out.Present {
 			out.Active = append(out.Active, q)
 		}
 	}
