@@ -99,7 +99,7 @@ type app struct {
 	gpus           *gpu.Client // of a live machine
 	collector      map[string]*bool
 	sampling       map[string]*sampling // of collectors that sample by themselves
-	announce       bool // the machine to its neighbours
+	announce       bool                 // the machine to its neighbours
 }
 
 func newApp(stdout, stderr io.Writer) *app {
