@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,7 @@ var ErrUnavailable = errors.New("no lab here")
 // How long a machine takes to come up on two idle processors, and how long it may take on busy ones.
 const (
 	usualBoot = 6 * time.Second
-	bootLimit = 150 * time.Second
+	bootLimit = 200 * time.Second
 )
 
 // A Log is told how things go.
@@ -36,6 +37,7 @@ type Bench struct {
 	initramfs string
 	dir       string
 	lock      *os.File
+	layers    sync.Mutex // one is made at a time
 
 	machines, again atomic.Int32 // started, and of those for a second time
 }
@@ -109,9 +111,13 @@ func (b *Bench) Release() string { return b.image.Release }
 func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive bool) (*Guest, error) {
 	b.machines.Add(1)
 	began := time.Now()
+	initramfs, err := b.initramfsFor(ctx, s, dir)
+	if err != nil {
+		return nil, err
+	}
 	m, err := qemu.Start(ctx, qemu.Options{
-		Kernel: b.image.Kernel, Initramfs: b.initramfs, Dir: dir, Interactive: interactive, Limit: bootLimit,
-		Append: s.Append, Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices),
+		Kernel: b.image.Kernel, Initramfs: initramfs, Dir: dir, Interactive: interactive, Limit: bootLimit,
+		Append: s.Append, Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices), Wires: s.Wires,
 	})
 	if err != nil {
 		return nil, err
@@ -125,6 +131,29 @@ func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive 
 	}
 	g.slow = max(1, float64(time.Since(began))/float64(usualBoot))
 	return g, nil
+}
+
+// initramfsFor is the one that all scenarios have, or that with the packages that one needs.
+func (b *Bench) initramfsFor(ctx context.Context, s *Scenario, dir string) (string, error) {
+	if len(s.Packages) == 0 {
+		return b.initramfs, nil
+	}
+	b.layers.Lock()
+	layer, err := b.image.Layer(ctx, s.Packages)
+	b.layers.Unlock()
+	if err != nil {
+		return "", err
+	}
+	var whole []byte
+	for _, file := range []string{b.initramfs, layer} {
+		part, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		whole = append(whole, part...)
+	}
+	name := filepath.Join(dir, "initramfs")
+	return name, os.WriteFile(name, whole, 0o644)
 }
 
 // words splits arguments as written in a table: several to a line.

@@ -74,7 +74,8 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 	if err := g.awaitDaemon(ctx); err != nil {
 		return err
 	}
-	_, err := g.Run(ctx, "fabricd record --keep-identities --for 1h --every 1s -o "+filmFile+" >/tmp/film.log 2>&1 & echo $! >/tmp/film.pid")
+	_, err := g.Run(ctx, "fabricd record --keep-identities --for 1h --every 1s -o "+filmFile+" 2>/tmp/film.log & echo $! >/tmp/film.pid\n"+
+		"while kill -0 $! && ! grep -q filming /tmp/film.log; do usleep 50000; done; grep filming /tmp/film.log")
 	return err
 }
 

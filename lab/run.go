@@ -56,20 +56,25 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) 
 		if err := r.step(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", r.Name, err)
 		}
-		if s.Daemon {
-			continue
-		}
-		if err := r.still(ctx, keep); err != nil {
+		if err := r.recorded(ctx, keep, s.Steps[i+1:]); err != nil {
 			return fmt.Errorf("step %s, recorded: %w", r.Name, err)
 		}
 	}
-	if !s.Daemon {
-		return nil
-	}
-	if err := r.film(ctx, keep); err != nil {
-		return fmt.Errorf("the film: %w", err)
-	}
 	return nil
+}
+
+// recorded makes the recording that is due after a step: a still picture, or a daemon's film after the last one that can be.
+func (r *run) recorded(ctx context.Context, keep string, toCome []Step) error {
+	filmEnds := len(toCome) == 0 || toCome[0].Unreplayed != ""
+	switch {
+	case r.scenario.Daemon && !filmEnds && keep != "":
+		return Wait(r.guest.patience(2*second))(ctx, r.guest) // a film that is kept shows each step
+	case r.Unreplayed != "" || r.scenario.Daemon && !filmEnds:
+		return nil
+	case r.scenario.Daemon:
+		return r.film(ctx, keep)
+	}
+	return r.still(ctx, keep)
 }
 
 // How long fabricd may take to say what it has to, on a machine that is not slow. A check's window can be too short for a

@@ -28,6 +28,10 @@ type Scenario struct {
 	Devices []string
 	// Drivers are modules of the kernel's to load.
 	Drivers []string
+	// Packages are Debian's, whose programs the guest needs: iproute2, ethtool, lldpd.
+	Packages []string
+	// Wires are QEMU's network devices whose other end the lab holds, as a switch: the words of -device but for netdev=.
+	Wires []string
 	// Tree is what the software host bridges show; nil for none.
 	Tree *Tree
 	// Daemon says that the findings are those of a daemon that runs all the time. Otherwise each step runs fabricd check.
@@ -41,6 +45,8 @@ type Step struct {
 	Name string
 	Do   []Action
 	Want []Want
+	// Unreplayed says why a recording of what is now would not give the verdicts of now. A film ends before that.
+	Unreplayed string
 	// Metrics are beginnings of lines of the daemon's /metrics that must be there.
 	Metrics []string
 }

@@ -6,7 +6,7 @@ import "slices"
 
 // Scenarios lists all of them.
 func Scenarios() []Scenario {
-	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios(), roceScenarios(), placementScenarios(), queueScenarios())
+	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios(), roceScenarios(), placementScenarios(), queueScenarios(), toolScenarios())
 }
 
 // Find finds one by its name, or returns nil.
@@ -36,7 +36,7 @@ func treeScenarios() []Scenario {
 				Say("ok pcie_lost "+firstGPU), Say("ok pcie_slot "+firstNIC),
 				Say("ok numa_unknown "+firstGPU, "node 0"), Say("ok numa_unknown "+distantGPU, "node 1"),
 				Say("ok numa_disabled *", "2 socket(s), 2 node(s)"),
-				Say("ok pcie_flaps "+firstGPU, "0 in all"),
+				Say("ok pcie_flaps "+firstGPU, "0 changes"),
 			)}},
 		},
 		{

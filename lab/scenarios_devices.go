@@ -74,7 +74,7 @@ func deviceScenarios() []Scenario {
 					Want: bareMetal(Say("warn pcie_aer "+qemuSwitchDown, "BadTLP", qemuSwitchNIC))},
 				{Name: "not corrected", Do: []Action{Monitor("pcie_aer_inject_error nic1 POISON_TLP")},
 					Want: bareMetal(Say("warn|ended pcie_aer "+qemuSwitchDown), Say("fail pcie_aer "+qemuVirtio, "nonfatal"))},
-				{Name: "fatal", Do: []Action{Monitor("pcie_aer_inject_error root3 DLP")},
+				{Name: "fatal", Unreplayed: "what QEMU resets has no link capability afterwards, which the daemon read before", Do: []Action{Monitor("pcie_aer_inject_error root3 DLP")},
 					Want: bareMetal(Say("warn|ended pcie_aer "+qemuSwitchDown), Say("fail|ended pcie_aer "+qemuVirtio), Say("fail pcie_aer "+qemuOtherPort, "fatal"))},
 			},
 		}),

@@ -57,6 +57,7 @@ func (a *app) record(f *recordFlags) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program: a stuck driver may hold it
 	awaitGPUs(ctx, h, a.enabled(c))
+	o.Begun = func() { fmt.Fprintf(a.stderr, "filming for %s; an interrupt ends the film sooner\n", f.length) }
 	r, err := record.Record(ctx, h, o)
 	switch {
 	case errors.Is(err, record.ErrInterrupted):

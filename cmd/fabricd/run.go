@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -75,6 +76,9 @@ func (a *app) run(f *runFlags) error {
 	if err := toolkit.Validate(*f.web.WebConfigFile); err != nil {
 		return usage("--web.config.file: %s", oneLine(err))
 	}
+	if err := f.checkAddresses(); err != nil {
+		return err
+	}
 	log := a.logger(f)
 	if f.fleet != "" || a.host.recording != "" {
 		return a.replay(f, log)
@@ -98,6 +102,20 @@ func (a *app) run(f *runFlags) error {
 	}
 	log.Info("fabricd starts", "version", version, "pid", os.Getpid())
 	return serve(pages, f, log, e.Run, func() { a.reload(e, h, log) })
+}
+
+// checkAddresses refuses addresses at which nothing could listen, before
+// anything is said to start.
+func (f *runFlags) checkAddresses() error {
+	for _, address := range *f.web.WebListenAddresses {
+		if strings.HasPrefix(address, "vsock://") {
+			continue
+		}
+		if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+			return usage("--web.listen-address %q: %s", address, oneLine(err))
+		}
+	}
+	return nil
 }
 
 // checkConfig is --config.check.

@@ -37,6 +37,9 @@ func TestCannotServe(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", test.args, code, errs)
 		}
 	}
+	if _, _, errs := fabricd("run", "--path.rootfs", root, "--web.listen-address=nonsense"); strings.Contains(errs, "fabricd starts") {
+		t.Errorf("it is said to start: %s", errs)
+	}
 }
 
 // An error of the log is one line in both formats.

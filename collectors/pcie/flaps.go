@@ -59,5 +59,8 @@ func evalFlaps(r *linkRow, e *linkEnv) verdict {
 	case !loadSeen && all > 0:
 		return collectors.Verdictf(collectors.Unknown, "speed or width changed %d times in %s; load unknown: an idle GPU does that", all, e.Span().Round(time.Second))
 	}
+	if !loadSeen {
+		return collectors.Verdictf(collectors.OK, "0 changes of speed or width in %s", e.Span().Round(time.Second))
+	}
 	return collectors.Verdictf(collectors.OK, "%d changes of speed or width in %s while the GPU was busy, %d in all", changes, e.Span().Round(time.Second), all)
 }

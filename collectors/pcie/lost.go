@@ -17,6 +17,7 @@ type lostRow struct {
 	device  bool
 	read    bool
 	asleep  bool
+	stale   bool // it is read, but there is no fresh reading
 }
 
 func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
@@ -26,7 +27,9 @@ func lostRows(v *collectors.View, list []collectors.Unit[Reading]) []lostRow {
 	var rows []lostRow
 	for _, f := range v.Inventory.Functions {
 		r := lostRow{Function: f, device: v.Topology.IsDevice(f)}
-		if at := l.by[f.Address]; at != nil {
+		at, asked := l.by[f.Address]
+		r.stale = asked && at == nil
+		if at != nil {
 			r.lost, r.read, r.asleep = at.Lost, at.Link.Width > 0, at.Asleep
 		}
 		switch g := s.Find(f.Address); {
@@ -91,6 +94,9 @@ func evalLost(r *lostRow) verdict {
 		return collectors.Verdictf(collectors.OK, "answers")
 	case r.asleep:
 		return collectors.Verdictf(collectors.Unknown, "in the inventory; it is suspended and was not woken to answer")
+	}
+	if r.stale {
+		return collectors.Verdictf(collectors.Unknown, "no fresh reading of %s", r.Address)
 	}
 	return collectors.Verdictf(collectors.Unknown, "in the inventory, but it shows no link that could answer")
 }

@@ -34,6 +34,8 @@ type Options struct {
 	Version        string // of fabricd
 	// Config is the operator's configuration file, if one was named.
 	Config []byte
+	// Begun, if it is not nil, is called when the first reading of a film is whole.
+	Begun func()
 }
 
 // minEvery is the shortest time between two readings of a film: reading a
@@ -118,6 +120,9 @@ func Record(ctx context.Context, h *probes.Host, o Options) (*Recording, error) 
 	if h.Recorded() {
 		err = r.replay(ctx)
 	} else if o.Every > 0 {
+		if o.Begun != nil {
+			o.Begun()
+		}
 		r.film(ctx)
 	}
 	if err != nil {

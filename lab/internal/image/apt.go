@@ -16,11 +16,14 @@ import (
 // kernelPackages are the names that Debian gives to its newest kernel and its headers, whatever their version.
 var kernelPackages = []string{"linux-image-amd64", "linux-headers-amd64"}
 
-// toolPackages are the guest's programs that this machine need not have.
-var toolPackages = []string{"busybox-static"}
+// basePackages are the guest's programs that this machine need not have.
+var basePackages = []string{"busybox-static"}
 
 // kernelParts are the prefixes of the packages that a kernel consists of; the others on which it depends are not needed.
 var kernelParts = []string{"linux-image-", "linux-headers-", "linux-kbuild-", "linux-binary-", "linux-modules-"}
+
+// A resolver lists the packages that are wanted.
+type resolver func(context.Context) ([]string, error)
 
 // apt asks for packages, with the machine's own lists, or with lists of the lab's own below cache.
 type apt struct {
@@ -29,13 +32,14 @@ type apt struct {
 	log     func(string, ...any)
 }
 
-// prepare resolves and downloads. Lists that are absent or too old are replaced by fresh ones of the lab's own.
-func (a *apt) prepare(ctx context.Context, suite string) ([]string, error) {
+// prepare resolves and downloads, and returns the packages' files. Lists that are absent or too old are replaced by fresh
+// ones of the lab's own.
+func (a *apt) prepare(ctx context.Context, suite string, wanted resolver) ([]string, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return nil, unavailable("the kernel is Debian's and comes with apt-get: %w", err)
+		return nil, unavailable("kernel and programs are Debian's and come with apt-get: %w", err)
 	}
 	if suite == "" {
-		files, err := a.fetch(ctx)
+		files, err := a.fetch(ctx, wanted)
 		if err == nil {
 			return files, nil
 		}
@@ -44,7 +48,7 @@ func (a *apt) prepare(ctx context.Context, suite string) ([]string, error) {
 	if err := a.update(ctx, suite); err != nil {
 		return nil, unavailable("package lists: %w", err)
 	}
-	files, err := a.fetch(ctx)
+	files, err := a.fetch(ctx, wanted)
 	if err != nil {
 		return nil, unavailable("packages: %w", err)
 	}
@@ -95,13 +99,13 @@ func (a *apt) source(ctx context.Context, suite string) (string, error) {
 	return "", fmt.Errorf("no Debian archive among the machine's sources")
 }
 
-// fetch resolves the packages, downloads those that the cache lacks and returns their files.
-func (a *apt) fetch(ctx context.Context) ([]string, error) {
-	names, err := a.closure(ctx, kernelPackages)
+// fetch downloads the packages that the cache lacks.
+func (a *apt) fetch(ctx context.Context, wanted resolver) ([]string, error) {
+	names, err := wanted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := a.run(ctx, "", "apt-get", append([]string{"-q", "download", "--print-uris"}, append(names, toolPackages...)...)...)
+	out, err := a.run(ctx, "", "apt-get", append([]string{"-q", "download", "--print-uris"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +126,8 @@ func (a *apt) fetch(ctx context.Context) ([]string, error) {
 			missing = append(missing, name)
 		}
 	}
-	if len(files) < len(kernelPackages) {
-		return nil, fmt.Errorf("apt names no files for %s", strings.Join(names, ", "))
+	if len(files) < len(names) {
+		return nil, fmt.Errorf("apt names %d files for %s", len(files), strings.Join(names, ", "))
 	}
 	slices.Sort(files)
 	if len(missing) > 0 {
@@ -133,8 +137,23 @@ func (a *apt) fetch(ctx context.Context) ([]string, error) {
 	return files, err
 }
 
-// closure lists the packages that a kernel consists of.
-func (a *apt) closure(ctx context.Context, names []string) ([]string, error) {
+// kernel lists the packages that a kernel consists of, and those of the base.
+func (a *apt) kernel(ctx context.Context) ([]string, error) {
+	part := func(name string) bool {
+		return !strings.HasSuffix(name, "-unsigned") && slices.ContainsFunc(kernelParts, func(p string) bool { return strings.HasPrefix(name, p) })
+	}
+	names, err := a.closure(ctx, kernelPackages, part)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == len(kernelPackages) {
+		return nil, fmt.Errorf("apt knows no %s", strings.Join(names, ", "))
+	}
+	return append(names[len(kernelPackages):], basePackages...), nil // the names themselves are empty packages
+}
+
+// closure adds to packages those that they depend on, as far as they are wanted.
+func (a *apt) closure(ctx context.Context, names []string, wanted func(string) bool) ([]string, error) {
 	found := slices.Clone(names)
 	for asked := 0; asked < len(found); {
 		out, err := a.run(ctx, "", "apt-cache", append([]string{"depends", "--important"}, found[asked:]...)...)
@@ -144,16 +163,12 @@ func (a *apt) closure(ctx context.Context, names []string) ([]string, error) {
 		asked = len(found)
 		for line := range strings.Lines(out) {
 			kind, name, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			part := slices.ContainsFunc(kernelParts, func(p string) bool { return strings.HasPrefix(name, p) })
-			if part && !strings.HasSuffix(name, "-unsigned") && strings.HasSuffix(kind, "Depends") && !slices.Contains(found, name) {
+			if strings.HasSuffix(kind, "Depends") && wanted(name) && !slices.Contains(found, name) {
 				found = append(found, name)
 			}
 		}
 	}
-	if len(found) == len(names) {
-		return nil, fmt.Errorf("apt knows no %s", strings.Join(names, ", "))
-	}
-	return found[len(names):], nil // the names themselves are empty packages
+	return found, nil
 }
 
 // run runs a program of apt in dir and returns what it says.
@@ -171,7 +186,7 @@ func (a *apt) run(ctx context.Context, dir, name string, args ...string) (string
 	return string(out), nil
 }
 
-// unpack unpacks packages below dir and makes the tree that openTree opens.
+// unpack unpacks packages below dir.
 func (a *apt) unpack(ctx context.Context, dir string, packages []string) error {
 	a.log("unpacking %d packages", len(packages))
 	for _, file := range packages {
@@ -179,5 +194,5 @@ func (a *apt) unpack(ctx context.Context, dir string, packages []string) error {
 			return fmt.Errorf("unpacking %s: %w: %s", file, err, out)
 		}
 	}
-	return extractKernel(ctx, dir)
+	return nil
 }

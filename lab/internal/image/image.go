@@ -25,7 +25,7 @@ func unavailable(format string, args ...any) error {
 }
 
 // layout changes whenever what is unpacked into the cache, or how, changes.
-const layout = "2"
+const layout = "3"
 
 // Options say which image is wanted.
 type Options struct {
@@ -44,17 +44,27 @@ type Image struct {
 	Kernel  string // file that QEMU boots
 	Release string // as uname -r says
 	base    string // cpio archive
+	options Options
 }
 
 // Make resolves, downloads, unpacks and builds, as far as the cache does not have it.
 func Make(ctx context.Context, o Options) (*Image, error) {
 	a := apt{cache: o.Cache, log: o.Log}
-	packages, err := a.prepare(ctx, o.Suite)
+	packages, err := a.prepare(ctx, o.Suite, a.kernel)
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(o.Cache, "image-"+key(packages))
-	if err := unpacked(dir, func(dir string) error { return a.unpack(ctx, dir, packages) }); err != nil {
+	err = unpacked(dir, func(dir string) error {
+		if err := a.unpack(ctx, dir, packages); err != nil {
+			return err
+		}
+		return extractKernel(ctx, dir)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := use(o.Cache, "kernel-"+o.Suite, dir, packages); err != nil {
 		return nil, err
 	}
 	t, err := openTree(dir)
@@ -69,7 +79,7 @@ func Make(ctx context.Context, o Options) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Image{Kernel: t.path("kernel"), Release: t.release, base: base}, nil
+	return &Image{Kernel: t.path("kernel"), Release: t.release, base: base, options: o}, nil
 }
 
 // Initramfs writes the whole initramfs: the base, and the files given as name in the guest to file here.

@@ -3,7 +3,7 @@
 #
 # The guest's first program. The kernel talks on ttyS0; on ttyS1 this obeys the harness: a line "NUMBER SIZE" and a script of
 # that size is answered by "NUMBER STATUS SIZE SIZE" and what the script said on standard output and standard error.
-export PATH=/bin HOME=/root
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev

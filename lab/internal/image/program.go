@@ -8,13 +8,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 )
 
 // libraryDirs are where this machine keeps the libraries of its programs.
 var libraryDirs = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"}
 
-// program adds a program of this machine with its interpreter and the libraries that it needs.
-func (a *archive) program(name, file string) error {
+// program adds a program, or a library, with its interpreter and the libraries that it needs: those below the folders given,
+// and otherwise this machine's.
+func (a *archive) program(name, file string, libraries ...string) error {
 	if err := a.copy(name, file, 0o755); err != nil {
 		return err
 	}
@@ -33,17 +35,17 @@ func (a *archive) program(name, file string) error {
 			return err
 		}
 	}
-	libraries, err := f.ImportedLibraries()
+	needed, err := f.ImportedLibraries()
 	if err != nil {
 		return err
 	}
-	for _, library := range libraries {
+	for _, library := range needed {
 		if target := path.Join("lib/x86_64-linux-gnu", library); !a.have[target] {
-			source, err := findLibrary(library)
+			source, err := findLibrary(library, append(slices.Clone(libraries), libraryDirs...))
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", file, err)
 			}
-			if err := a.program(target, source); err != nil {
+			if err := a.program(target, source, libraries...); err != nil {
 				return err
 			}
 		}
@@ -51,8 +53,8 @@ func (a *archive) program(name, file string) error {
 	return nil
 }
 
-func findLibrary(name string) (string, error) {
-	for _, dir := range libraryDirs {
+func findLibrary(name string, dirs []string) (string, error) {
+	for _, dir := range dirs {
 		if file := filepath.Join(dir, name); exists(file) {
 			return file, nil
 		}

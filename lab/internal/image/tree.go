@@ -21,7 +21,14 @@ import (
 var initScript []byte
 
 // drivers are the kernel's modules that scenarios load, with what they depend on.
-var drivers = []string{"virtio_pci", "virtio_net", "e1000e", "igb", "nvme", "aer_inject", "ib_core", "ib_uverbs"}
+var drivers = []string{"virtio_pci", "virtio_net", "e1000e", "igb", "nvme", "aer_inject", "ib_core", "ib_uverbs",
+	"rdma_rxe", "crc32_generic", "veth", "8021q", "sch_netem", "sch_prio", "cls_u32", "cls_flower", "act_skbedit", "sch_ingress", "cls_matchall", "af_packet"}
+
+// Users and groups that programs of layers become.
+const (
+	users  = "root:x:0:0::/root:/bin/sh\n_lldpd:x:100:100::/run/lldpd:/bin/false\n"
+	groups = "root:x:0:\n_lldpd:x:100:\n"
+)
 
 // applets are the names under which the guest's one static program is called.
 const applets = "[ ash awk basename cat chmod cp cut date dd dirname dmesg echo env false find free grep gzip head hexdump hostname id ifconfig insmod ip kill less ln ls lsmod lspci mkdir mknod modprobe more mount mv nc od pidof ping poweroff printf ps readlink reboot rm rmmod sed seq setsid sleep sort stat stty sync tail tee test timeout top touch tr true tty umount uname uniq uptime usleep vi wc wget which xargs cttyhack"
@@ -53,6 +60,9 @@ func (t tree) ownModules(ctx context.Context, o Options) (string, error) {
 		return "", err
 	}
 	out := t.path("own-" + sum)
+	if err := t.forget("own-*", out); err != nil {
+		return "", err
+	}
 	return out, unpacked(out, func(part string) error {
 		o.Log("building the lab's modules for %s", t.release)
 		text, err := exec.CommandContext(ctx, filepath.Join(o.Modules, "build"), t.dir, part).CombinedOutput()
@@ -61,6 +71,22 @@ func (t tree) ownModules(ctx context.Context, o Options) (string, error) {
 		}
 		return nil
 	})
+}
+
+// forget removes older versions of a folder.
+func (t tree) forget(pattern, but string) error {
+	old, err := filepath.Glob(t.path(pattern))
+	if err != nil {
+		return err
+	}
+	for _, dir := range old {
+		if dir != but {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // digest names the content of the files of a folder.
@@ -81,6 +107,8 @@ func digest(dir string) (string, error) {
 func (t tree) base(own string) (string, error) {
 	var a archive
 	a.file("init", initScript, 0o755)
+	a.file("etc/passwd", []byte(users), 0o644)
+	a.file("etc/group", []byte(groups), 0o644)
 	for _, dir := range []string{"dev", "proc", "sys", "tmp", "run", "root"} {
 		a.dir(dir)
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Guest bool
 	// Devices are further arguments, each a word as a shell has them.
 	Devices []string
+	// Wires are network devices whose other end is ours: see Wire.
+	Wires []string
 	// Interactive joins the console with this program's standard input and output.
 	Interactive bool
 	// Limit bounds how long the machine may take to be ready.
@@ -47,6 +49,7 @@ type Machine struct {
 	ended   chan struct{}
 	monitor *monitor
 	agent   *agent
+	wires   []*Wire
 }
 
 // Start starts a machine and waits for its first program to say that it is ready. The machine ends with the context.
@@ -60,10 +63,19 @@ func Start(ctx context.Context, o Options) (*Machine, error) {
 	}
 	defer log.Close()
 	m.command.Stderr = log
+	for i := range o.Wires {
+		w, err := newWire(wirePath(o.Dir, i))
+		if err != nil {
+			m.close()
+			return nil, err
+		}
+		m.wires = append(m.wires, w)
+	}
 	if o.Interactive {
 		m.command.Stdin, m.command.Stdout = os.Stdin, os.Stdout
 	}
 	if err := m.run(); err != nil {
+		m.close()
 		return nil, err
 	}
 	starting, cancel := context.WithTimeout(ctx, o.Limit)
@@ -151,10 +163,20 @@ func (m *Machine) Wait() { <-m.ended }
 func (m *Machine) Stop() {
 	m.command.Process.Kill() //nolint:errcheck // it may have ended
 	<-m.ended
+	m.close()
+}
+
+// Wire is our end of the wire to a network device, by its place among Options.Wires.
+func (m *Machine) Wire(i int) *Wire { return m.wires[i] }
+
+func (m *Machine) close() {
 	if m.monitor != nil {
 		m.monitor.conn.Close()
 	}
 	if m.agent != nil {
 		m.agent.conn.Close()
+	}
+	for _, w := range m.wires {
+		w.close()
 	}
 }
