@@ -34,6 +34,9 @@ func TestHosts(t *testing.T) {
 			if len(inv.Functions)+len(inv.Nodes) == 0 {
 				t.Errorf("%s: an empty machine", name)
 			}
+			if i > 0 {
+				continue // configuration space is recorded at the start alone
+			}
 			for _, f := range inv.Functions {
 				links += compareLink(t, h, f, name)
 			}
