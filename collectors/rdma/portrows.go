@@ -61,9 +61,29 @@ func portRowOf(v *collectors.View, d *probes.RDMADevice, p *Port) portRow {
 }
 
 func portColumns() collectors.Columns[portRow] {
-	return collectors.Columns[portRow]{Labels: portLabels(), Metrics: portMetrics(), Checks: []portCheck{
-		stateCheck(), rateCheck(), layerCheck(), errorsCheck(), lossCheck(), receiverCheck(), gidCheck(),
+	c := collectors.Columns[portRow]{Labels: portLabels(), Metrics: portMetrics(), Checks: []portCheck{
+		rateCheck(), layerCheck(), errorsCheck(), lossCheck(), receiverCheck(), gidCheck(),
 	}}
+	for i := range c.Metrics { // of a port that is gone only its state is judged
+		get := c.Metrics[i].Get
+		c.Metrics[i].Get = func(r *portRow) (float64, bool) {
+			if r.Err == errGone {
+				return 0, false
+			}
+			return get(r)
+		}
+	}
+	for i := range c.Checks {
+		eval := c.Checks[i].Eval
+		c.Checks[i].Eval = func(r *portRow, e *portEnv) verdict {
+			if r.Err == errGone {
+				return verdict{}
+			}
+			return eval(r, e)
+		}
+	}
+	c.Checks = append([]portCheck{stateCheck()}, c.Checks...)
+	return c
 }
 
 type (

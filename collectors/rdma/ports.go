@@ -17,9 +17,10 @@ func (r *reader) readStates() (changed bool) {
 	for i := range r.ports {
 		p := &r.ports[i]
 		changed = p.readState(r.h.Recorded()) || changed
+		changed = p.netdev.read() || changed
 		was := p.now.WasActive
-		p.now.WasActive = r.seen.note(portKey{p.now.Address, p.now.Device, p.now.Number}, p.now.State == rdma.Active)
-		changed = p.netdev.read() || changed || p.now.WasActive != was
+		p.now.WasActive = r.seen.note(portKey{p.now.Address, p.now.Device, p.now.Number}, p.netdev.now.Name, p.now.State == rdma.Active)
+		changed = changed || p.now.WasActive != was
 		if len(p.extra) > 0 {
 			p.readOptionals()
 			changed = true

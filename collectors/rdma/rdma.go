@@ -37,7 +37,9 @@ func New() collectors.Collector {
 			return openDevice(h, unit, seen)
 		},
 		Tables: []collectors.Table[Reading]{
-			collectors.Derive(portRows, portColumns()),
+			collectors.Derive(func(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
+				return append(portRows(v, list), seen.gone(v)...)
+			}, portColumns()),
 			collectors.Derive(flapRows, flapColumns()),
 			collectors.Derive(mtuRows, mtuColumns()),
 			collectors.Derive(deviceRows, deviceColumns()),

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/rdma"
 	"github.com/fabricd/fabricd/probes/topo"
@@ -25,6 +26,8 @@ func stateCheck() portCheck {
 func evalState(r *portRow, e *portEnv) verdict {
 	state := fmt.Sprintf("%s, %s", r.State, r.Phys)
 	switch {
+	case r.Err == errGone:
+		return r.evalGone(e)
 	case r.Err == errStale:
 		return collectors.Verdictf(collectors.Unknown, "no fresh reading of %s", r.Device)
 	case r.Err != nil:
@@ -70,11 +73,8 @@ func (r *portRow) noPartner(state, how string, e *portEnv) verdict {
 
 // expected says why a port should be up; "" if nothing says so.
 func (r *portRow) expected(e *portEnv) string {
-	plan := e.View.Plan()
-	for _, c := range plan.Cabling {
-		if c.Port != "" && c.Port == r.Netdev.Name || c.Address != "" && c.Address == r.Address {
-			return "the plan names it"
-		}
+	if r.planned(e) {
+		return "the plan names it"
 	}
 	if r.WasActive {
 		return "it was ACTIVE before"
@@ -93,6 +93,13 @@ func (r *portRow) expected(e *portEnv) string {
 		return r.missing(e)
 	}
 	return ""
+}
+
+// planned says whether the cabling plan has the port.
+func (r *portRow) planned(e *portEnv) bool {
+	return slices.ContainsFunc(e.View.Plan().Cabling, func(c config.Cable) bool {
+		return c.Port != "" && c.Port == r.Netdev.Name || c.Address != "" && c.Address == r.Address
+	})
 }
 
 // missing says whether the port is one of those that the plan's number of

@@ -164,3 +164,17 @@ func TestLayer(t *testing.T) {
 		{"one of three", func(h *host) { ethernet(h, 2) }, "expect: ok rdma_layer mlx5_2"},
 	})
 }
+
+// A device that was there and is not, while its PCI function is, is not passed over.
+func TestGone(t *testing.T) {
+	leave := func(h *host) { h.At("10s").Remove(h.Dev(nic(2)).Dir+"/infiniband", "sys/class/infiniband/mlx5_2") }
+	plan := `plan: {cabling: [{address: "` + nic(2) + `", switch: leaf, switch_port: Ethernet1}]}`
+	run(t, four, []row{
+		{"nobody expects it", leave, "expect: unknown rdma_port mlx5_2\nsays: another network namespace\nexpect: ok rdma_port mlx5_1\nnever: ok|info|warn|fail rdma_rate mlx5_2"},
+		{"the plan names it", func(h *host) { leave(h); h.Set("fabricd.yaml", plan) }, "expect: fail rdma_port mlx5_2\nsays: mlx5_2 is gone"},
+		{"unbound", func(h *host) { leave(h); h.At("10s").Remove(h.Dev(nic(2)).Dir + "/driver") }, "expect: info rdma_port mlx5_2\nsays: unbound"},
+		{"never active", func(h *host) { silence(h, 2); leave(h) }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2"},
+		{"renamed", func(h *host) { leave(h); h.Dev(nic(2)).At("10s").RDMA("rocep2", 400, "") }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2\nexpect: ok rdma_port rocep2"},
+		{"the function went too", func(h *host) { leave(h); h.Dev(nic(2)).At("10s").Gone() }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2\nexpect: fail pcie_lost " + nic(2)},
+	})
+}
