@@ -21,6 +21,18 @@ func (e *Env[S]) Newest() []Sample[S] {
 	return e.Past
 }
 
+// Last gives the history's part that is not older than d, and the sample before
+// it, at which its growth begins. It is for what clears itself after a time, in
+// films too, whose history is else the whole of them.
+func (e *Env[S]) Last(d time.Duration) []Sample[S] {
+	for i := len(e.Past) - 1; i >= 0; i-- {
+		if e.Past[len(e.Past)-1].At-e.Past[i].At >= d {
+			return e.Past[i:]
+		}
+	}
+	return e.Past
+}
+
 // Growth sums the rises of a counter over samples. A fall is a reset and starts
 // anew; samples without the counter are passed over.
 func Growth[S any](past []Sample[S], get func(*S) (v uint64, ok bool)) uint64 {

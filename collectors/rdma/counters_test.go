@@ -61,6 +61,7 @@ func TestFlap(t *testing.T) {
 		{"old ones", both(before("counters/link_downed 14"), counts()), "expect: ok rdma_flap eth0"},
 		{"a picture", nil, "expect: unknown rdma_flap eth0"},
 		{"grew", counts("counters/link_downed 1"), "expect: warn rdma_flap mlx5_0\nsays: link_downed 1"},
+		{"grew, long before the end", both(counts("counters/link_downed 1"), func(h *host) { h.At("45m").Set("proc/version", "x") }), "expect: ok rdma_flap mlx5_0\nexpect: warn lldp_silent eth0"},
 		{"grew a while ago", func(h *host) {
 			counts("counters/link_downed 1")(h)
 			port(h.Dev(nic(0)).At("20m"), "mlx5_0", "counters/port_xmit_packets 3000000")

@@ -74,7 +74,7 @@ func flapColumns() collectors.Columns[flapRow] {
 			Name:    "rdma_flap",
 			Help:    "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
 			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions. Clears itself after 30 stable minutes.",
-			Over:    30 * time.Minute,
+			Over:    flapsFor,
 			Subject: []collectors.Label[flapRow]{device, port, netdev},
 			Thresholds: []collectors.Threshold{
 				{Name: "least", Default: 1, Unit: "changes", Help: "fewer in 30 minutes do not warn"},
@@ -83,6 +83,9 @@ func flapColumns() collectors.Columns[flapRow] {
 		}},
 	}
 }
+
+// flapsFor is how long a lost link is spoken of.
+const flapsFor = 30 * time.Minute
 
 func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 	switch {
@@ -93,6 +96,7 @@ func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 	case len(e.Past) < 2:
 		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether the link is lost now and then")
 	}
+	past := e.Last(flapsFor)
 	var grown []string
 	sum := uint64(0)
 	add := func(name string, n uint64) {
@@ -101,9 +105,9 @@ func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 			sum += n
 		}
 	}
-	add("link_downed", collectors.Growth(e.Past, func(o *flapRow) (uint64, bool) { return o.down.V, o.down.OK && o.epoch == r.epoch }))
-	add("carrier_changes", r.carrierGrowth(e.Past))
-	span := since(e.Past)
+	add("link_downed", collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.down.V, o.down.OK && o.epoch == r.epoch }))
+	add("carrier_changes", r.carrierGrowth(past))
+	span := since(past)
 	if sum > 0 && float64(sum) >= e.Threshold("least") {
 		return collectors.Verdictf(collectors.Warn, "the link was lost in the last %s: %s", span, strings.Join(grown, ", ")).
 			Remedyf("look for the time in the kernel log and in the switch's; clean and reseat the cable at both ends, exchange it or the transceiver").
