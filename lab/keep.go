@@ -31,7 +31,7 @@ func (r *run) keep(ctx context.Context, dir, name, recording string, findings []
 	if err != nil {
 		return err
 	}
-	if wrong := differ(findings, again.Findings, false, true); len(wrong) > 0 {
+	if wrong := differ(findings, again.Findings, true); len(wrong) > 0 {
 		return fmt.Errorf("a recording that is kept leaves out too much: %w", mismatch(wrong))
 	}
 	var b bytes.Buffer

@@ -25,7 +25,7 @@ func (r *run) still(ctx context.Context, keep string) error {
 	if err != nil {
 		return err
 	}
-	if wrong := differ(r.report.Findings, replayed.Findings, false, false); len(wrong) > 0 {
+	if wrong := differ(r.report.Findings, replayed.Findings, false); len(wrong) > 0 {
 		return mismatch(wrong)
 	}
 	return r.keep(ctx, keep, r.scenario.Name+"-"+r.Name, text, replayed.Findings)
@@ -53,7 +53,7 @@ func (r *run) film(ctx context.Context, keep string) error {
 		if r.report, err = r.guest.check(ctx, true, 0); err != nil {
 			return err
 		}
-		wrong := differ(r.report.Findings, replayed.Findings, true, short)
+		wrong := differ(r.report.Findings, replayed.Findings, short)
 		if len(wrong) == 0 {
 			return r.keep(ctx, keep, r.scenario.Name, text, replayed.Findings)
 		}

@@ -106,9 +106,9 @@ var hindsight = []string{
 }
 
 // differ lists the verdicts in which a replayed recording and the machine it was made of differ; those of the checks with
-// hindsight count if all that the machine remembers is in the recording. A daemon goes on showing what ended, and may not
-// have looked at a new device yet: what it does not judge may be anything that does not alarm.
-func differ(live, replayed []collectors.Finding, daemon, all bool) []string {
+// hindsight count if all that the machine remembers is in the recording. A daemon goes on showing what ended. What is
+// not judged live may be anything that does not alarm: a device may have come, or a link up, before the recording was made.
+func differ(live, replayed []collectors.Finding, all bool) []string {
 	a, b := verdicts(live, all), verdicts(replayed, all)
 	var wrong []string
 	for what, status := range a {
@@ -118,7 +118,7 @@ func differ(live, replayed []collectors.Finding, daemon, all bool) []string {
 		}
 	}
 	for what, status := range b {
-		if _, ok := a[what]; !ok && (alarms(status) || !daemon) {
+		if _, ok := a[what]; !ok && alarms(status) {
 			wrong = append(wrong, fmt.Sprintf("%s: live nothing, replayed %s", what, status))
 		}
 	}

@@ -55,22 +55,21 @@ func TestDiffer(t *testing.T) {
 	for _, test := range []struct {
 		name           string
 		live, replayed []collectors.Finding
-		daemon, all    bool
+		all            bool
 		wrong          int
 	}{
-		{"the same", list(ok, old), list(ok, old), false, true, 0},
-		{"the same but for what needs hindsight", list(ok, old), list(ok), false, false, 0},
-		{"what needs hindsight", list(ok, old), list(ok), false, true, 1},
-		{"another status", list(ok), list(bad), false, true, 1},
-		{"one missing", list(bad), nil, true, true, 1},
-		{"one too many", nil, list(bad), true, true, 1},
-		{"what a daemon has not looked at yet", nil, list(ok), true, true, 0},
-		{"what a check should have judged", nil, list(ok), false, true, 1},
-		{"over and well", list(over), list(ok), true, true, 0},
-		{"over and gone", list(over), nil, true, true, 0},
-		{"over, but the recording does not know", list(over), list(bad), true, true, 1},
+		{"the same", list(ok, old), list(ok, old), true, 0},
+		{"the same but for what needs hindsight", list(ok, old), list(ok), false, 0},
+		{"what needs hindsight", list(ok, old), list(ok), true, 1},
+		{"another status", list(ok), list(bad), true, 1},
+		{"one missing", list(bad), nil, true, 1},
+		{"one too many", nil, list(bad), true, 1},
+		{"what was not looked at yet", nil, list(ok), true, 0},
+		{"over and well", list(over), list(ok), true, 0},
+		{"over and gone", list(over), nil, true, 0},
+		{"over, but the recording does not know", list(over), list(bad), true, 1},
 	} {
-		if wrong := differ(test.live, test.replayed, test.daemon, test.all); len(wrong) != test.wrong {
+		if wrong := differ(test.live, test.replayed, test.all); len(wrong) != test.wrong {
 			t.Errorf("%s: %q, want %d", test.name, wrong, test.wrong)
 		}
 	}
