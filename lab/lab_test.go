@@ -13,7 +13,7 @@ var (
 	labFlag = flag.Bool("lab", os.Getenv("LAB") == "1", "boot the lab's machines (or LAB=1)")
 	keep    = flag.String("keep", "", "write the recordings of all steps into this folder")
 	suite   = flag.String("suite", "", "take the kernel from this suite, such as bookworm-backports, instead of the machine's own")
-	times   = flag.Int("times", 1, "run each scenario so often")
+	times   = flag.Int("times", 1, "run each scenario so often, and none once more because it failed")
 )
 
 func TestScenarios(t *testing.T) {
@@ -29,7 +29,7 @@ func TestScenarios(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		bench.Close()
-		t.Logf("%d machines, %d of them started anew because they had failed", bench.machines.Load(), bench.again.Load())
+		t.Logf("%d machines, %d scenarios were run once more because they had failed", bench.machines.Load(), bench.again.Load())
 	})
 	t.Logf("kernel %s", bench.Release())
 	for _, s := range Scenarios() {
@@ -37,7 +37,7 @@ func TestScenarios(t *testing.T) {
 			t.Parallel()
 			failed := 0
 			for range *times {
-				if err := bench.Run(t.Context(), &s, *keep, t.Logf); err != nil {
+				if err := bench.Run(t.Context(), &s, *times == 1, *keep, t.Logf); err != nil {
 					failed++
 					t.Error(err)
 				}
