@@ -258,7 +258,7 @@ func TestBudgetStretchesThePeriod(t *testing.T) {
 		if n := s.reads.Load(); n < 55 || n > 64 {
 			t.Errorf("%d reads in a minute", n)
 		}
-		if got := testutil.ToFloat64(only(e, "fabricd_collector_period_seconds")); got != 2 {
+		if got := testutil.ToFloat64(only(e, "fabricd_collector_period_seconds")); got < 1.5 || got > 2.5 { // the kernel may miss a sleep
 			t.Errorf("period is %g s", got)
 		}
 		if f := finding(t, e, "a_check", "x"); f.Status != OK { // fresh in spite of the long period
