@@ -39,9 +39,6 @@ func (a *app) routeCommand() {
 }
 
 func (a *app) routePlan(f *routeFlags) error {
-	if f.options.FirstTable < 1 || f.options.FirstPriority < 1 || f.options.FirstPriority > 32000 {
-		return usage("--table and --priority are above 0, and the priority below that of the main table's rule (32766)")
-	}
 	h, c, err := a.open()
 	if err != nil {
 		return err

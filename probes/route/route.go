@@ -49,8 +49,14 @@ type Rule struct {
 // Recorded is the name of a recording's answer.
 const Recorded = "route.json"
 
-// MainTable is the number of the table that is used where no rule says more.
-const MainTable = 254
+// Tables of the kernel. MainTable is used where no rule says more, by the rule
+// of MainPriority.
+const (
+	DefaultTable = 253
+	MainTable    = 254
+	LocalTable   = 255
+	MainPriority = 32766
+)
 
 // Get asks the machine, or reads what a recording holds.
 func Get(h *probes.Host) (*State, error) {

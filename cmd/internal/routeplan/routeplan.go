@@ -8,6 +8,7 @@ package routeplan
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -30,6 +31,21 @@ type Options struct {
 
 // Default is clear of the tables and priorities that the kernel uses.
 func Default() Options { return Options{FirstTable: 100, FirstPriority: 1000} }
+
+// check refuses numbers that are the kernel's: what else is in a table of the
+// plan counts as in its way.
+func (o Options) check(r Rail) error {
+	switch table := o.FirstTable + r.Number; {
+	case table < 1 || table > math.MaxUint32:
+		return fmt.Errorf("rail %d (%s) would have table %d: tables are 1 to %d", r.Number, r.Netdev, table, uint32(math.MaxUint32))
+	case table >= route.DefaultTable && table <= route.LocalTable:
+		return fmt.Errorf("rail %d (%s) would have table %d: tables %d to %d are the kernel's (default, main, local)", r.Number, r.Netdev, table, route.DefaultTable, route.LocalTable)
+	}
+	if priority := o.FirstPriority + r.Number; priority < 1 || priority >= route.MainPriority {
+		return fmt.Errorf("rail %d (%s) would have rules of priority %d: they are 1 to %d, before the main table's rule", r.Number, r.Netdev, priority, route.MainPriority-1)
+	}
+	return nil
+}
 
 // A Plan is what should be there, and how it differs from what is.
 type Plan struct {
@@ -62,6 +78,9 @@ func New(rails []Rail, s *route.State, o Options) (*Plan, error) {
 			return nil, fmt.Errorf("%s and %s are both rail %d", other, r.Netdev, r.Number)
 		}
 		seen[r.Number] = r.Netdev
+		if err := o.check(r); err != nil {
+			return nil, err
+		}
 		if err := p.rail(r, s, o); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@
 package routeplan
 
 import (
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -93,5 +94,23 @@ func TestNotes(t *testing.T) {
 	}
 	if _, err := New([]Rail{{Netdev: "eth0"}, {Netdev: "eth1"}}, state(), Default()); err == nil {
 		t.Error("two rails of one number")
+	}
+}
+
+// In the kernel's own tables all rules would be in the plan's way.
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct {
+		Options
+		rail int
+		ok   bool
+	}{
+		{Options{1, 1}, 0, true}, {Options{252, 1}, 0, true}, {Options{256, 1}, 0, true}, {Options{1<<32 - 1, 1}, 0, true}, {Options{1, 32765}, 0, true},
+		{Options{0, 1}, 0, false}, {Options{253, 1}, 0, false}, {Options{254, 1}, 0, false}, {Options{255, 1}, 0, false}, {Options{252, 1}, 1, false}, {Options{250, 1}, 4, false},
+		{Options{1 << 32, 1}, 0, false}, {Options{1<<32 - 1, 1}, 1, false}, {Options{math.MaxInt, 1}, math.MaxInt, false},
+		{Options{1, 0}, 0, false}, {Options{1, 32766}, 0, false}, {Options{1, 32765}, 1, false},
+	} {
+		if _, err := New([]Rail{{Number: test.rail, Netdev: "eth0"}}, state("eth0 10.0.0.2/24"), test.Options); (err == nil) != test.ok {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }
