@@ -40,7 +40,7 @@ type Route struct {
 // A Rule chooses a table for packets from a network.
 type Rule struct {
 	Priority int          `json:"priority"`
-	From     netip.Prefix `json:"from,omitzero"` // zero: any
+	From     netip.Prefix `json:"from,omitzero"` // of no bits: any
 	Table    int          `json:"table"`
 	// Other says that the rule has conditions beside From.
 	Other bool `json:"other,omitempty"`

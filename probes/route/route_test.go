@@ -18,7 +18,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("addresses: %+v", s.Addresses)
 	}
 	if !slices.ContainsFunc(s.Rules, func(r Rule) bool {
-		return r.Priority == MainPriority && r.Table == MainTable && !r.From.IsValid() && !r.Other
+		return r.Priority == MainPriority && r.Table == MainTable && r.From.Bits() == 0 && !r.Other
 	}) {
 		t.Errorf("rules: %+v", s.Rules)
 	}

@@ -97,6 +97,18 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// What stands in the plan's way is deleted in its own family.
+func TestSurplus(t *testing.T) {
+	s := state("eth0 fd00::2/64")
+	s.Rules = []route.Rule{{Priority: 7, From: netip.MustParsePrefix("::/0"), Table: 100}, {Priority: 8, From: netip.MustParsePrefix("0.0.0.0/0"), Table: 100}, {Priority: 9, From: netip.MustParsePrefix("fd01::/64"), Table: 100}}
+	ip, _, _ := written(t, []Rail{{Netdev: "eth0"}}, s)
+	for _, want := range []string{"\nip -6 rule del from all lookup 100 priority 7\n", "\nip rule del from all lookup 100 priority 8\n", "\nip -6 rule del from fd01::/64 lookup 100 priority 9\n"} {
+		if !strings.Contains(ip, want) {
+			t.Errorf("no %q in\n%s", want, ip)
+		}
+	}
+}
+
 // In the kernel's own tables all rules would be in the plan's way.
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
