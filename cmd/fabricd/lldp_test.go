@@ -119,6 +119,8 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth7"}, exitUsage, "no such port"},
 		{[]string{"--port", "eth0", "--gateway", "eth1=10.0.0.1"}, exitUsage, "one of the rails"},
 		{[]string{"--port", "eth0", "--gateway", "eth0=x"}, exitUsage, "NETDEV=ADDRESS"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.9.1"}, exitUsage, "no next hop"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=10.0.1.3"}, exitUsage, "eth1 already has 10.0.1.1"},
 		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
 		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
 	} {
