@@ -61,7 +61,7 @@ func TestLLDP(t *testing.T) {
 		says string
 	}{
 		{"gpu-07,eth0,leaf-01,Ethernet4\n", exitFail, "the cable leads to leaf-01 port Ethernet0"},
-		{"gpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth7,leaf-01,Ethernet4\n", exitWarn, "the plan names eth7"},
+		{"gpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth7,leaf-01,Ethernet4\n", exitWarn, "eth7, and this machine has no such port"},
 		{"gpu-07,eth0,leaf-01,etp1\n", exitUnknown, "cannot be compared"},
 		{"gpu-08,eth0,leaf-01,Ethernet0\n", exitUsage, "has no cable of gpu-07"},
 		{"gpu-07\n", exitUsage, "plan.csv:1:"},
