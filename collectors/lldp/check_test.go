@@ -105,7 +105,8 @@ func TestSilent(t *testing.T) {
 		{"heard at the start", func(h *hosttest.Host) { hear(h, "", right.hex()) }, "expect: ok lldp_silent eth0\nsays: leaf-01"},
 		{"heard, and then no more", func(h *hosttest.Host) { hear(h, "", right.hex()); quiet(h, "2m") }, "expect: warn lldp_silent eth0"},
 		{"a short TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 20}.hex()); quiet(h, "30s") }, "expect: unknown lldp_silent eth0"},
-		{"a long TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "5m") }, "expect: ok lldp_silent eth0\nsays: 5m0s"},
+		{"a long TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "5m") }, "expect: warn lldp_silent eth0\nsays: 5m0s"},
+		{"a long TTL, not long ago", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "119s") }, "expect: ok lldp_silent eth0\nsays: 1m59s"},
 		{"malformed frames", func(h *hosttest.Host) {
 			for _, mark := range []string{"", "60s", "120s"} {
 				hear(h, mark, right.hex()[:60], "zz")
