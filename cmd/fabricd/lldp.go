@@ -114,6 +114,7 @@ func (a *app) lldpDiff(f *lldpFlags) error {
 		if c.Plan.Cabling, err = config.LoadCabling(f.plan, hostName(h)); err != nil {
 			return exitError{exitUsage, err}
 		}
+		printable(c)
 	}
 	if len(c.Plan.Cabling) == 0 {
 		return usage("there is no plan: name a file, or give one with plan.cabling by --config.file")

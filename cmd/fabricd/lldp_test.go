@@ -79,6 +79,27 @@ func TestLLDP(t *testing.T) {
 	}
 }
 
+// A plan's names come from elsewhere: none reaches the terminal as it is.
+func TestHostilePlan(t *testing.T) {
+	host := heard(t, "leaf-01")
+	for name, text := range map[string]string{
+		"p.csv":  "gpu-07,eth0,\"a\x1b[31m\",1\ngpu-07,eth1\x1b[31m,leaf-01,\u202e1\n",
+		"p.yaml": `plan: {cabling: [{port: eth0, switch: "a\e[31m"}, {port: "eth1\e[31m", switch: leaf-01, switch_port: "\u202e1"}]}`,
+	} {
+		plan := file(t, name, text)
+		all := [][]string{{"lldp", "diff", "--host", host, plan}}
+		if name == "p.yaml" {
+			all = append(all, []string{"check", "--host", host, "--config.file", plan, "--only", "lldp_cabling"})
+		}
+		for _, args := range all {
+			code, out, errs := fabricd(args...)
+			if code != exitFail || strings.ContainsAny(out+errs, "\x1b\u202e") || !strings.Contains(out, "eth1?[31m") || !strings.Contains(out, "a?[31m") {
+				t.Errorf("%v: %d %q %q", args, code, out, errs)
+			}
+		}
+	}
+}
+
 // The configuration names a plan of the whole cluster.
 func TestCablingFile(t *testing.T) {
 	host := heard(t, "leaf-01")
