@@ -171,6 +171,7 @@ func (e *Engine) view(at time.Duration) *View {
 	return &View{
 		At: at, Inventory: inv, Topology: e.tree, Manifest: e.options.Host.Manifest(),
 		Recorded: e.options.Host.Recorded(),
+		Excludes: e.options.Host.Excludes(),
 		Still:    e.options.Host.Recorded() && len(e.options.Host.Marks()) == 1,
 		readings: map[string]any{}, config: c,
 	}

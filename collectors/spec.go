@@ -139,6 +139,8 @@ type View struct {
 	// Recorded says that moments are a recording's marks; Still, that it has
 	// one only: nothing can have a rate.
 	Recorded, Still bool
+	// Excludes says that devices are excluded: what is not seen may be there.
+	Excludes bool
 
 	readings map[string]any // collector to []Unit[R]
 	config   *Config

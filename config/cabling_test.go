@@ -49,6 +49,7 @@ func TestCablingFiles(t *testing.T) {
 		{"p.dot", "/* ", nil, "comment"},
 
 		{"p.yaml", "plan: {cabling: [{port: eth0, switch: leaf-01, switch_port: Ethernet12}]}", two[:1], ""},
+		{"p.yaml", "plan:\n  cabling:\n  - {port: eth0, switch: a}\n  - {address: eth0, switch: b}\n  - {switch: b, port: eth0}\n", nil, "p.yaml:5: plan.cabling.2: port \"eth0\" already has a cable at line 3"},
 		{"p.yaml", "plan: {}", nil, "no plan.cabling"},
 		{"p.yaml", "plan:\n  cablin: []", nil, "p.yaml:2"},
 		{"p.txt", "", nil, "ends in .csv"},

@@ -157,7 +157,7 @@ func TestParseAccepts(t *testing.T) {
 		{"windows line ends", "plan:\r\n  ports:\r\n    count: 8\r\n", func(c *Config) bool { return c.Plan.Ports.Count == 8 }},
 		{"JSON", `{"plan": {"ports": {"count": 8, "rate_gbps": 0.5}}}`, func(c *Config) bool { return c.Plan.Ports == Ports{8, 0.5} }},
 		{"anchors", "plan:\n  cabling:\n  - &a {port: eth0, switch: s}\n  - {<<: *a, port: eth1}\n", func(c *Config) bool { return c.Plan.Cabling[1] == Cable{Port: "eth1", Switch: "s"} }},
-		{"anchors of anchors", "plan:\n  cabling:\n  - &a {port: eth0, switch: s, rail: 1}\n  - &b {<<: *a, rail: 2}\n  - {port: eth2, <<: [*b, *a]}\n", func(c *Config) bool {
+		{"anchors of anchors", "plan:\n  cabling:\n  - &a {port: eth0, switch: s, rail: 1}\n  - &b {<<: *a, port: eth1, rail: 2}\n  - {port: eth2, <<: [*b, *a]}\n", func(c *Config) bool {
 			return c.Plan.Cabling[2].Port == "eth2" && c.Plan.Cabling[2].Switch == "s" && *c.Plan.Cabling[2].Rail == 2
 		}},
 		{"merged with itself", "plan: {ports: &a {count: 8, <<: [*a, *a]}}\n", func(c *Config) bool { return c.Plan.Ports.Count == 8 }},

@@ -23,11 +23,28 @@ func (c *Config) read(v value) error {
 
 func (p *Plan) read(v value) error {
 	return v.fields(map[string]reader{
-		"cabling":      list(&p.Cabling, (*Cable).read),
+		"cabling":      p.readCabling,
 		"cabling_file": text(&p.CablingFile),
 		"ports":        p.Ports.read,
 		"roles":        table(&p.Roles, readRole),
 	})
+}
+
+// readCabling refuses two cables of one port. That a port goes by two names
+// only the machine knows.
+func (p *Plan) readCabling(v value) error {
+	lines := map[[2]string]int{}
+	return list(&p.Cabling, func(c *Cable, v value) error {
+		if err := c.read(v); err != nil {
+			return err
+		}
+		name := [2]string{c.Port, c.Address}
+		if first, twice := lines[name]; twice {
+			return v.errorf("port %q already has a cable at line %d", c.Port+c.Address, first)
+		}
+		lines[name] = v.line
+		return nil
+	})(v)
 }
 
 func (c *Cable) read(v value) error {

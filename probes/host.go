@@ -100,6 +100,9 @@ func (h *Host) Excluded(address string) bool {
 	return false
 }
 
+// Excludes says whether the operator forbade to open any.
+func (h *Host) Excludes() bool { return len(*h.exclude.Load()) > 0 }
+
 // SetExclude replaces the globs of functions that are never opened, from the
 // next Refresh on.
 func (h *Host) SetExclude(globs []string) { h.exclude.Store(&globs) }

@@ -155,6 +155,7 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 // readCables adds the cables of the file that the plan names, which lies beside
 // the configuration file. A host that it does not name has no plan by it.
 func (a *app) readCables(c *config.Config, host string) error {
+	defer printable(c)
 	name := c.Plan.CablingFile
 	if name == "" || a.host.configFile == "" {
 		return nil
@@ -168,6 +169,20 @@ func (a *app) readCables(c *config.Config, host string) error {
 	}
 	c.Plan.Cabling = append(c.Plan.Cabling, cables...)
 	return nil
+}
+
+// printable makes what the operator writes, and findings quote, fit for labels
+// and terminals.
+func printable(c *config.Config) {
+	for i := range c.Plan.Cabling {
+		cable := &c.Plan.Cabling[i]
+		for _, s := range []*string{&cable.Port, &cable.Address, &cable.Switch, &cable.SwitchPort} {
+			*s = probes.Printable(*s)
+		}
+	}
+	for i := range c.Mute {
+		c.Mute[i].Reason = probes.Printable(c.Mute[i].Reason)
+	}
 }
 
 func checkExcludes(globs []string) error {

@@ -105,8 +105,6 @@ func deaf(links []lldp.Link) bool {
 	return len(links) > 0 && !slices.ContainsFunc(links, func(l lldp.Link) bool { return l.Err == nil })
 }
 
-const cablingCheck = "lldp_cabling"
-
 func (a *app) lldpDiff(f *lldpFlags) error {
 	h, c, err := a.open()
 	if err != nil {
@@ -116,33 +114,19 @@ func (a *app) lldpDiff(f *lldpFlags) error {
 		if c.Plan.Cabling, err = config.LoadCabling(f.plan, hostName(h)); err != nil {
 			return exitError{exitUsage, err}
 		}
+		printable(c)
 	}
 	if len(c.Plan.Cabling) == 0 {
 		return usage("there is no plan: name a file, or give one with plan.cabling by --config.file")
 	}
-	e, err := a.listen(h, c, f.diffWait, []string{cablingCheck})
+	e, err := a.listen(h, c, f.diffWait, []string{"lldp_cabling"})
 	if err != nil {
 		return err
 	}
 	s := e.State()
-	r := &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Findings: slices.Concat(absentPorts(s.View, c.Plan), s.Findings)}
+	r := &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Findings: s.Findings}
 	r.Status = collectors.Worst(r.Findings)
 	return a.printReport(r, f.diffFormat, true, false)
-}
-
-// absentPorts finds what the plan names and the machine does not have.
-func absentPorts(v *collectors.View, plan config.Plan) []collectors.Finding {
-	var list []collectors.Finding
-	for _, c := range plan.Cabling {
-		if lldp.Planned(v.Inventory, c) == nil {
-			list = append(list, collectors.Finding{
-				Check: cablingCheck, Status: collectors.Warn, Subject: collectors.Subject{{Name: "netdev", Value: c.Port + c.Address}},
-				Reason: fmt.Sprintf("the plan names %s, which is no Ethernet port of this machine", c.Port+c.Address),
-				Remedy: "correct the plan, or see why the port is missing: fabricd topo",
-			})
-		}
-	}
-	return list
 }
 
 func (a *app) lldpSend(f *lldpFlags) error {

@@ -61,7 +61,7 @@ func TestLLDP(t *testing.T) {
 		says string
 	}{
 		{"gpu-07,eth0,leaf-01,Ethernet4\n", exitFail, "the cable leads to leaf-01 port Ethernet0"},
-		{"gpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth7,leaf-01,Ethernet4\n", exitWarn, "the plan names eth7"},
+		{"gpu-07,eth0,leaf-01,Ethernet0\ngpu-07,eth7,leaf-01,Ethernet4\n", exitWarn, "eth7, and this machine has no such port"},
 		{"gpu-07,eth0,leaf-01,etp1\n", exitUnknown, "cannot be compared"},
 		{"gpu-08,eth0,leaf-01,Ethernet0\n", exitUsage, "has no cable of gpu-07"},
 		{"gpu-07\n", exitUsage, "plan.csv:1:"},
@@ -76,6 +76,27 @@ func TestLLDP(t *testing.T) {
 	}
 	if code, _, errs := fabricd("lldp", "send", "--yes", "--host", host); code != exitUsage || !strings.Contains(errs, "--host has none") {
 		t.Errorf("send: %d %s", code, errs)
+	}
+}
+
+// A plan's names come from elsewhere: none reaches the terminal as it is.
+func TestHostilePlan(t *testing.T) {
+	host := heard(t, "leaf-01")
+	for name, text := range map[string]string{
+		"p.csv":  "gpu-07,eth0,\"a\x1b[31m\",1\ngpu-07,eth1\x1b[31m,leaf-01,\u202e1\n",
+		"p.yaml": `plan: {cabling: [{port: eth0, switch: "a\e[31m"}, {port: "eth1\e[31m", switch: leaf-01, switch_port: "\u202e1"}]}`,
+	} {
+		plan := file(t, name, text)
+		all := [][]string{{"lldp", "diff", "--host", host, plan}}
+		if name == "p.yaml" {
+			all = append(all, []string{"check", "--host", host, "--config.file", plan, "--only", "lldp_cabling"})
+		}
+		for _, args := range all {
+			code, out, errs := fabricd(args...)
+			if code != exitFail || strings.ContainsAny(out+errs, "\x1b\u202e") || !strings.Contains(out, "eth1?[31m") || !strings.Contains(out, "a?[31m") {
+				t.Errorf("%v: %d %q %q", args, code, out, errs)
+			}
+		}
 	}
 }
 
@@ -119,7 +140,10 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth7"}, exitUsage, "no such port"},
 		{[]string{"--port", "eth0", "--gateway", "eth1=10.0.0.1"}, exitUsage, "one of the rails"},
 		{[]string{"--port", "eth0", "--gateway", "eth0=x"}, exitUsage, "NETDEV=ADDRESS"},
-		{[]string{"--port", "eth0", "--priority", "40000"}, exitUsage, "32766"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.9.1"}, exitUsage, "no next hop"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=10.0.1.3"}, exitUsage, "eth1 already has 10.0.1.1"},
+		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
+		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
 	} {
 		code, out, errs := fabricd(append([]string{"route", "plan", "--host", host}, test.args...)...)
 		if code != test.code || !strings.Contains(out+errs, test.says) {

@@ -39,9 +39,6 @@ func (a *app) routeCommand() {
 }
 
 func (a *app) routePlan(f *routeFlags) error {
-	if f.options.FirstTable < 1 || f.options.FirstPriority < 1 || f.options.FirstPriority > 32000 {
-		return usage("--table and --priority are above 0, and the priority below that of the main table's rule (32766)")
-	}
 	h, c, err := a.open()
 	if err != nil {
 		return err
@@ -144,8 +141,11 @@ func gateways(rails []routeplan.Rail, list []string) error {
 		netdev, text, _ := strings.Cut(item, "=")
 		address, err := netip.ParseAddr(text)
 		i := slices.IndexFunc(rails, func(r routeplan.Rail) bool { return r.Netdev == netdev })
-		if err != nil || i < 0 {
+		switch {
+		case err != nil || address.Zone() != "" || i < 0:
 			return usage("--gateway %s: want NETDEV=ADDRESS of one of the rails", probes.Printable(item))
+		case rails[i].Gateway.IsValid():
+			return usage("--gateway %s: %s already has %s", probes.Printable(item), netdev, rails[i].Gateway)
 		}
 		rails[i].Gateway = address
 	}

@@ -11,22 +11,26 @@ import (
 	"github.com/fabricd/fabricd/probes/lldp"
 )
 
-func cablingCheck() collectors.Check[port] {
-	return collectors.Check[port]{
+func cablingCheck() collectors.Check[cabled] {
+	return collectors.Check[cabled]{
 		Name:   "lldp_cabling",
-		Help:   "Fails when the neighbour of a port is another than the plan's; warns when the plan names a port and nothing was heard. Names of systems are compared without their domains where one has none; names of ports by their id and their description, numbers with numbers of the same form only.",
-		Silent: "ports that the plan does not name; several neighbours on one port; the first 30 s after a neighbour changed. What cannot be compared is unknown: a port id that is a MAC address without a description, Ethernet12 against etp4.",
+		Help:   "Fails when the neighbour of a port is another than the plan's; warns when the plan names a port and nothing was heard, or the machine has no such port. Names of systems are compared without their domains where one has none; names of ports by their id and their description, numbers with numbers of the same form only.",
+		Silent: "ports that the plan does not name, and those without LLDP (InfiniBand, virtual functions, bonds); several neighbours on one port; the first 30 s after a neighbour changed. What cannot be compared is unknown: a port id that is a MAC address without a description, Ethernet12 against etp4. So is a port of which the plan says two things.",
 		Thresholds: []collectors.Threshold{silence,
 			{Name: "hold_seconds", Default: 30, Unit: "seconds", Help: "a neighbour that came in another's place is judged after so long"}},
 		Eval: cabling,
 	}
 }
 
-func cabling(p *port, e *collectors.Env[port]) collectors.Verdict {
-	if p.plan == nil || p.plan.Switch == "" && p.plan.SwitchPort == "" {
-		return collectors.Verdict{}
-	}
+func cabling(p *cabled, e *collectors.Env[cabled]) collectors.Verdict {
 	switch {
+	case p.absent != nil:
+		return p.gone()
+	case p.plan == nil || !leads(p.plan):
+		return collectors.Verdict{}
+	case p.other != nil:
+		return collectors.Verdictf(collectors.Unknown, "the plan contradicts itself: %s at %s, and %s at %s, which is the same port", target(p.plan), p.plan.Port+p.plan.Address, target(p.other), p.other.Port+p.other.Address).
+			Remedyf("leave one of the two in the plan")
 	case len(p.present) == 0:
 		return p.missing(seconds(e.Threshold(silence.Name)))
 	case len(p.present) > 1:

@@ -105,7 +105,8 @@ func TestSilent(t *testing.T) {
 		{"heard at the start", func(h *hosttest.Host) { hear(h, "", right.hex()) }, "expect: ok lldp_silent eth0\nsays: leaf-01"},
 		{"heard, and then no more", func(h *hosttest.Host) { hear(h, "", right.hex()); quiet(h, "2m") }, "expect: warn lldp_silent eth0"},
 		{"a short TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 20}.hex()); quiet(h, "30s") }, "expect: unknown lldp_silent eth0"},
-		{"a long TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "5m") }, "expect: ok lldp_silent eth0\nsays: 5m0s"},
+		{"a long TTL", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "5m") }, "expect: warn lldp_silent eth0\nsays: 5m0s"},
+		{"a long TTL, not long ago", func(h *hosttest.Host) { hear(h, "", said{"a", "b", "", 600}.hex()); quiet(h, "119s") }, "expect: ok lldp_silent eth0\nsays: 1m59s"},
 		{"malformed frames", func(h *hosttest.Host) {
 			for _, mark := range []string{"", "60s", "120s"} {
 				hear(h, mark, right.hex()[:60], "zz")
@@ -151,7 +152,23 @@ func TestCabling(t *testing.T) {
 		{"not planned", func(h *hosttest.Host) {
 			h.Set("fabricd.yaml", `plan: {cabling: [{port: eth1, switch: leaf-01}]}`)
 			hear(h, "", wrong.hex())
-		}, "never: ok|unknown|warn|fail lldp_cabling *"},
+		}, "expect: warn lldp_cabling eth1\nsays: no such port\nnever: ok|unknown|warn|fail lldp_cabling eth0"},
+		{"not there, by address", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{address: "0000:99:00.0", switch: leaf-01}]}`)
+		}, "expect: warn lldp_cabling 0000:99:00.0"},
+		{"not seen", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `{plan: {cabling: [{port: eth1, switch: leaf-01}]}, devices: {exclude: ["0000:99:*"]}}`)
+		}, "expect: unknown lldp_cabling eth1"},
+		{"without LLDP", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Set("net/eth0/type", "32") }, "never: ok|unknown|warn|fail lldp_cabling *"},
+		{"not there, of a rail", func(h *hosttest.Host) { h.Set("fabricd.yaml", `plan: {cabling: [{port: eth1, rail: 1}]}`) }, "never: ok|unknown|warn|fail lldp_cabling *"},
+		{"two words on one port", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{address: "0000:16:00.0", switch: leaf-01}, {port: eth0, switch: leaf-02}]}`)
+			hear(h, "", right.hex())
+		}, "expect: unknown lldp_cabling eth0\nsays: contradicts itself"},
+		{"the same word twice, and a rail", func(h *hosttest.Host) {
+			h.Set("fabricd.yaml", `plan: {cabling: [{port: mlx5_0, rail: 0}, {address: "0000:16:00.0", switch: leaf-01}, {port: eth0, switch: leaf-01}]}`)
+			hear(h, "", right.hex())
+		}, "expect: ok lldp_cabling eth0"},
 		{"a MAC address without a description", func(h *hosttest.Host) { hear(h, "", right.hex(mac)) }, "expect: unknown lldp_cabling eth0\nsays: ports' names"},
 		{"a MAC address with one", func(h *hosttest.Host) { hear(h, "", said{"leaf-01", "", "Ethernet16", 120}.hex(mac)) }, "expect: fail lldp_cabling eth0"},
 		{"another form", func(h *hosttest.Host) { hear(h, "", said{"leaf-01", "etp4", "", 120}.hex()) }, "expect: unknown lldp_cabling eth0"},

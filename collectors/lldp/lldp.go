@@ -37,6 +37,7 @@ func New() collectors.Collector {
 		Open:  open,
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(portRows, portColumns()),
+			collectors.Derive(cabledRows, cabledColumns()),
 			collectors.Derive(neighbourRows, neighbourColumns()),
 			collectors.Derive(settingRows, settingColumns()),
 		},

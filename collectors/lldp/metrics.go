@@ -20,7 +20,7 @@ func portColumns() collectors.Columns[port] {
 			{Name: "lldp_neighbors", Help: "Neighbours known on the port: one on a cable.", Source: "LLDP frames",
 				Get: func(p *port) (float64, bool) { return float64(len(p.Neighbours)), p.Err == nil }},
 		},
-		Checks: []collectors.Check[port]{silentCheck(), cablingCheck(), manyCheck(), railCheck(), pfcCheck()},
+		Checks: []collectors.Check[port]{silentCheck(), manyCheck(), railCheck(), pfcCheck()},
 	}
 	for _, result := range lldp.Results() {
 		columns.Metrics = append(columns.Metrics, collectors.Metric[port]{

@@ -22,6 +22,7 @@ type port struct {
 	at    time.Duration
 	role  topo.Role
 	plan  *config.Cable // what should be there; nil without a plan for the port
+	other *config.Cable // of the same plan, which says something else
 	guest bool
 
 	// present are the neighbours but those that others have replaced.
@@ -40,8 +41,9 @@ func portRows(v *collectors.View, units []collectors.Unit[Reading]) []port {
 		}
 		p := port{
 			Reading: u.Reading, n: n, at: v.At, role: v.Topology.Role(n.Function),
-			plan: planned(v.Plan(), n), guest: v.Inventory.Facts.Guest || virtual(n.Function.Driver),
+			guest: v.Inventory.Facts.Guest || virtual(n.Function.Driver),
 		}
+		p.plan, p.other = planned(v.Plan(), n)
 		p.present = present(u.Reading.Neighbours, v.At)
 		p.many = several(p.present)
 		rows = append(rows, p)
@@ -53,34 +55,6 @@ func portRows(v *collectors.View, units []collectors.Unit[Reading]) []port {
 // behind it passes no LLDP on.
 func virtual(driver string) bool {
 	return slices.Contains([]string{"virtio_net", "virtio-pci", "vmxnet3", "ena", "gve", "mana", "hv_netvsc", "ibmveth", "e1000"}, driver)
-}
-
-// planned finds the cable of a port in the plan.
-func planned(p config.Plan, n *probes.Netdev) *config.Cable {
-	for i := range p.Cabling {
-		if means(&p.Cabling[i], n) {
-			return &p.Cabling[i]
-		}
-	}
-	return nil
-}
-
-// means says whether a cable of a plan is plugged into a port, which the plan
-// names by its interface, its RDMA device or its PCI address.
-func means(c *config.Cable, n *probes.Netdev) bool {
-	f := n.Function
-	return c.Port == n.Name || n.DevPort == 0 && (c.Address == f.Address || slices.Contains(f.RDMANames, c.Port))
-}
-
-// Planned finds the port that a cable of a plan is plugged into; nil if the
-// machine has none.
-func Planned(inv *probes.Inventory, c config.Cable) *probes.Netdev {
-	for _, n := range lldp.Ports(inv) {
-		if means(&c, n) {
-			return n
-		}
-	}
-	return nil
 }
 
 // present gives the neighbours of a port at a moment, but those that others
@@ -157,11 +131,3 @@ func describe(n *lldp.Neighbour) string {
 }
 
 func ago(d time.Duration) string { return d.Round(time.Second).String() }
-
-// Rail gives the rail that a plan says a port is of; nil if it does not say.
-func Rail(p config.Plan, n *probes.Netdev) *int {
-	if c := planned(p, n); c != nil {
-		return c.Rail
-	}
-	return nil
-}

@@ -17,7 +17,7 @@ var silence = collectors.Threshold{Name: "silent_seconds", Default: 120, Unit: "
 func silentCheck() collectors.Check[port] {
 	return collectors.Check[port]{
 		Name:       "lldp_silent",
-		Help:       "Warns when an Ethernet port has link and no neighbour was heard for two minutes, four of the usual intervals. Names what may keep the frames: the firmware's agent, Open vSwitch, a BlueField's own processors.",
+		Help:       "Warns when an Ethernet port has link and no neighbour was heard for two minutes, four of the usual intervals, however long the last one is to be remembered. Names what may keep the frames: the firmware's agent, Open vSwitch, a BlueField's own processors.",
 		Silent:     "ports without link; virtual functions, bonds, IPoIB, containers' interfaces; the first two minutes; virtual machines, where nobody passes LLDP on.",
 		Thresholds: []collectors.Threshold{silence},
 		Eval:       silent,
@@ -28,20 +28,20 @@ func silent(p *port, e *collectors.Env[port]) collectors.Verdict {
 	if p.Carrier.OK && !p.Carrier.V {
 		return collectors.Verdict{}
 	}
-	if len(p.Neighbours) > 0 {
+	quiet, limit := p.quiet(), seconds(e.Threshold(silence.Name))
+	if len(p.Neighbours) > 0 && p.at-p.Heard < limit {
 		n := p.Neighbours[len(p.Neighbours)-1]
 		return collectors.Verdictf(collectors.OK, "hears %s, last %s ago", describe(&n), ago(p.at-p.Heard))
 	}
 	if p.Err != nil {
 		return p.deaf()
 	}
-	quiet := p.quiet()
 	switch {
 	case !p.Carrier.OK:
 		return collectors.Verdictf(collectors.Unknown, "whether there is link cannot be read: %v", p.Carrier.Err)
 	case quiet < time.Second:
 		return collectors.Verdictf(collectors.Unknown, "nothing heard yet; neighbours mostly send every 30 s")
-	case quiet < seconds(e.Threshold(silence.Name)):
+	case quiet < limit:
 		return collectors.Verdictf(collectors.Unknown, "nothing heard for %s; neighbours mostly send every 30 s", ago(quiet))
 	case p.guest:
 		return collectors.Verdictf(collectors.Unknown, "nothing heard for %s, but what is below a virtual machine passes no LLDP on", ago(quiet))

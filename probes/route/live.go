@@ -92,6 +92,17 @@ func prefix(b []byte, bits byte) (netip.Prefix, bool) {
 	return p, p.IsValid()
 }
 
+// network is prefix of an attribute that is left out where any address is meant.
+func network(family byte, b []byte, bits byte) (netip.Prefix, bool) {
+	switch {
+	case b != nil:
+		return prefix(b, bits)
+	case family == unix.AF_INET6:
+		return netip.PrefixFrom(netip.IPv6Unspecified(), 0), true
+	}
+	return netip.PrefixFrom(netip.IPv4Unspecified(), 0), true
+}
+
 // address takes a struct ifaddrmsg.
 func (s *State) address(_ byte, b []byte, names map[int]string) {
 	if len(b) < unix.SizeofIfAddrmsg {
@@ -114,14 +125,7 @@ func (s *State) route(family byte, b []byte, names map[int]string) {
 		return
 	}
 	a := attributes(b[unix.SizeofRtMsg:])
-	to := a[unix.RTA_DST]
-	if to == nil {
-		to = make([]byte, net.IPv4len)
-		if family == unix.AF_INET6 {
-			to = make([]byte, net.IPv6len)
-		}
-	}
-	p, ok := prefix(to, b[1])
+	p, ok := network(family, a[unix.RTA_DST], b[1])
 	if !ok {
 		return
 	}
@@ -141,21 +145,18 @@ const (
 )
 
 // rule takes a struct fib_rule_hdr, which is laid out as rtmsg.
-func (s *State) rule(_ byte, b []byte, _ map[int]string) {
+func (s *State) rule(family byte, b []byte, _ map[int]string) {
 	if len(b) < unix.SizeofRtMsg || b[7] != toTable {
 		return
 	}
 	a := attributes(b[unix.SizeofRtMsg:])
-	r := Rule{Priority: number(a[fraPriority]), Table: int(b[4])}
+	from, ok := network(family, a[fraSource], b[2])
+	if !ok {
+		return
+	}
+	r := Rule{Priority: number(a[fraPriority]), From: from, Table: int(b[4])}
 	if t := a[fraTable]; t != nil {
 		r.Table = number(t)
-	}
-	if from := a[fraSource]; from != nil {
-		p, ok := prefix(from, b[2])
-		if !ok {
-			return
-		}
-		r.From = p
 	}
 	for kind := range a {
 		switch kind {

@@ -40,7 +40,7 @@ type Route struct {
 // A Rule chooses a table for packets from a network.
 type Rule struct {
 	Priority int          `json:"priority"`
-	From     netip.Prefix `json:"from,omitzero"` // zero: any
+	From     netip.Prefix `json:"from,omitzero"` // of no bits: any
 	Table    int          `json:"table"`
 	// Other says that the rule has conditions beside From.
 	Other bool `json:"other,omitempty"`
@@ -49,8 +49,14 @@ type Rule struct {
 // Recorded is the name of a recording's answer.
 const Recorded = "route.json"
 
-// MainTable is the number of the table that is used where no rule says more.
-const MainTable = 254
+// Tables of the kernel. MainTable is used where no rule says more, by the rule
+// of MainPriority.
+const (
+	DefaultTable = 253
+	MainTable    = 254
+	LocalTable   = 255
+	MainPriority = 32766
+)
 
 // Get asks the machine, or reads what a recording holds.
 func Get(h *probes.Host) (*State, error) {

@@ -17,7 +17,9 @@ func TestLive(t *testing.T) {
 	if !slices.ContainsFunc(s.Addresses, func(a Address) bool { return a.Netdev == "lo" && a.Prefix.String() == "127.0.0.1/8" }) {
 		t.Errorf("addresses: %+v", s.Addresses)
 	}
-	if !slices.ContainsFunc(s.Rules, func(r Rule) bool { return r.Priority == 32766 && r.Table == MainTable && !r.From.IsValid() && !r.Other }) {
+	if !slices.ContainsFunc(s.Rules, func(r Rule) bool {
+		return r.Priority == MainPriority && r.Table == MainTable && r.From.Bits() == 0 && !r.Other
+	}) {
 		t.Errorf("rules: %+v", s.Rules)
 	}
 	b, err := json.Marshal(s)

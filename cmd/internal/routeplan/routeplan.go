@@ -8,6 +8,7 @@ package routeplan
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -30,6 +31,21 @@ type Options struct {
 
 // Default is clear of the tables and priorities that the kernel uses.
 func Default() Options { return Options{FirstTable: 100, FirstPriority: 1000} }
+
+// check refuses numbers that are the kernel's: what else is in a table of the
+// plan counts as in its way.
+func (o Options) check(r Rail) error {
+	switch table := o.FirstTable + r.Number; {
+	case table < 1 || table > math.MaxUint32:
+		return fmt.Errorf("rail %d (%s) would have table %d: tables are 1 to %d", r.Number, r.Netdev, table, uint32(math.MaxUint32))
+	case table >= route.DefaultTable && table <= route.LocalTable:
+		return fmt.Errorf("rail %d (%s) would have table %d: tables %d to %d are the kernel's (default, main, local)", r.Number, r.Netdev, table, route.DefaultTable, route.LocalTable)
+	}
+	if priority := o.FirstPriority + r.Number; priority < 1 || priority >= route.MainPriority {
+		return fmt.Errorf("rail %d (%s) would have rules of priority %d: they are 1 to %d, before the main table's rule", r.Number, r.Netdev, priority, route.MainPriority-1)
+	}
+	return nil
+}
 
 // A Plan is what should be there, and how it differs from what is.
 type Plan struct {
@@ -62,6 +78,9 @@ func New(rails []Rail, s *route.State, o Options) (*Plan, error) {
 			return nil, fmt.Errorf("%s and %s are both rail %d", other, r.Netdev, r.Number)
 		}
 		seen[r.Number] = r.Netdev
+		if err := o.check(r); err != nil {
+			return nil, err
+		}
 		if err := p.rail(r, s, o); err != nil {
 			return nil, err
 		}
@@ -74,6 +93,9 @@ func New(rails []Rail, s *route.State, o Options) (*Plan, error) {
 // rail plans one rail: for each of its addresses the network on the link, the
 // way out of it, and the rule that leads there.
 func (p *Plan) rail(r Rail, s *route.State, o Options) error {
+	if err := r.checkGateway(s); err != nil {
+		return err
+	}
 	planned := Planned{Rail: r, Table: o.FirstTable + r.Number}
 	for _, a := range s.Addresses {
 		if a.Netdev != r.Netdev || !routable(a.Prefix.Addr()) {
@@ -97,6 +119,39 @@ func (p *Plan) rail(r Rail, s *route.State, o Options) error {
 	return nil
 }
 
+// checkGateway refuses a next hop by which nothing leaves.
+func (r Rail) checkGateway(s *route.State) error {
+	if !r.Gateway.IsValid() {
+		return nil
+	}
+	var networks []string
+	found := false
+	for _, a := range s.Addresses {
+		if a.Prefix.Addr() == r.Gateway {
+			return fmt.Errorf("--gateway %s=%s: this is the machine's own address", r.Netdev, r.Gateway)
+		}
+		if a.Netdev == r.Netdev && routable(a.Prefix.Addr()) {
+			networks = append(networks, a.Prefix.Masked().String())
+			found = found || reaches(a.Prefix, r.Gateway)
+		}
+	}
+	if !found {
+		return fmt.Errorf("--gateway %s=%s: this is no next hop in the port's networks (%s)", r.Netdev, r.Gateway, joined(networks))
+	}
+	return nil
+}
+
+// reaches says whether an address is a neighbour's on a network's link.
+func reaches(network netip.Prefix, a netip.Addr) bool {
+	switch {
+	case !a.IsValid() || a.IsMulticast() || a == network.Addr():
+		return false
+	case a.IsLinkLocalUnicast():
+		return a.Is6() == network.Addr().Is6()
+	}
+	return network.Contains(a)
+}
+
 func routable(a netip.Addr) bool {
 	return a.IsValid() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !a.IsMulticast() && !a.IsUnspecified()
 }
@@ -112,9 +167,7 @@ func unspecified(a netip.Addr) netip.Addr {
 // routed over today, the other end of a link of two, or the switch's own
 // address if it lies in the network.
 func (r Rail) gateway(network netip.Prefix, s *route.State) (netip.Addr, bool) {
-	fits := func(a netip.Addr) bool {
-		return a.IsValid() && a != network.Addr() && (network.Contains(a) || a.IsLinkLocalUnicast() && a.Is6() == network.Addr().Is6())
-	}
+	fits := func(a netip.Addr) bool { return reaches(network, a) }
 	if fits(r.Gateway) {
 		return r.Gateway, true
 	}

@@ -3,6 +3,7 @@
 package routeplan
 
 import (
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -85,7 +86,6 @@ func TestNotes(t *testing.T) {
 		{"no address", []Rail{{Netdev: "eth0"}}, state("eth1 10.0.0.2/24"), "# Nothing is planned"},
 		{"rails in one network", []Rail{{Netdev: "eth0"}, {Number: 1, Netdev: "eth1"}}, state("eth0 10.0.0.2/24", "eth1 10.0.0.3/24"), "arp_ignore"},
 		{"an operator's next hop", []Rail{{Netdev: "eth0", Gateway: netip.MustParseAddr("10.0.0.99")}}, state("eth0 10.0.0.2/24"), "default via 10.0.0.99"},
-		{"our own address is no next hop", []Rail{{Netdev: "eth0", Gateway: netip.MustParseAddr("10.0.0.2")}}, state("eth0 10.0.0.2/24"), "no next hop"},
 	} {
 		if ip, _, _ := written(t, test.rails, test.s); !strings.Contains(ip, test.says) {
 			t.Errorf("%s: no %q in\n%s", test.name, test.says, ip)
@@ -93,5 +93,50 @@ func TestNotes(t *testing.T) {
 	}
 	if _, err := New([]Rail{{Netdev: "eth0"}, {Netdev: "eth1"}}, state(), Default()); err == nil {
 		t.Error("two rails of one number")
+	}
+}
+
+// An operator's next hop is taken, or refused; it is not passed by.
+func TestGateway(t *testing.T) {
+	s := state("eth0 10.0.0.2/24", "eth0 fd00::2/64", "eth1 10.0.1.2/24", "eth0 fe80::1/64")
+	for gateway, says := range map[string]string{
+		"10.0.0.1": "", "fd00::1": "", "fe80::99": "",
+		"10.0.1.1": "no next hop in the port's networks (10.0.0.0/24, fd00::/64)", "::ffff:10.0.0.1": "no next hop", "224.0.0.1": "no next hop", "ff02::1": "no next hop",
+		"10.0.0.2": "own address", "fe80::1": "own address", "0.0.0.0": "no next hop", "127.0.0.1": "no next hop",
+	} {
+		_, err := New([]Rail{{Netdev: "eth0", Gateway: netip.MustParseAddr(gateway)}}, s, Default())
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", gateway, err, says)
+		}
+	}
+}
+
+// What stands in the plan's way is deleted in its own family.
+func TestSurplus(t *testing.T) {
+	s := state("eth0 fd00::2/64")
+	s.Rules = []route.Rule{{Priority: 7, From: netip.MustParsePrefix("::/0"), Table: 100}, {Priority: 8, From: netip.MustParsePrefix("0.0.0.0/0"), Table: 100}, {Priority: 9, From: netip.MustParsePrefix("fd01::/64"), Table: 100}}
+	ip, _, _ := written(t, []Rail{{Netdev: "eth0"}}, s)
+	for _, want := range []string{"\nip -6 rule del from all lookup 100 priority 7\n", "\nip rule del from all lookup 100 priority 8\n", "\nip -6 rule del from fd01::/64 lookup 100 priority 9\n"} {
+		if !strings.Contains(ip, want) {
+			t.Errorf("no %q in\n%s", want, ip)
+		}
+	}
+}
+
+// In the kernel's own tables all rules would be in the plan's way.
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct {
+		Options
+		rail int
+		ok   bool
+	}{
+		{Options{1, 1}, 0, true}, {Options{252, 1}, 0, true}, {Options{256, 1}, 0, true}, {Options{1<<32 - 1, 1}, 0, true}, {Options{1, 32765}, 0, true},
+		{Options{0, 1}, 0, false}, {Options{253, 1}, 0, false}, {Options{254, 1}, 0, false}, {Options{255, 1}, 0, false}, {Options{252, 1}, 1, false}, {Options{250, 1}, 4, false},
+		{Options{1 << 32, 1}, 0, false}, {Options{1<<32 - 1, 1}, 1, false}, {Options{math.MaxInt, 1}, math.MaxInt, false},
+		{Options{1, 0}, 0, false}, {Options{1, 32766}, 0, false}, {Options{1, 32765}, 1, false},
+	} {
+		if _, err := New([]Rail{{Number: test.rail, Netdev: "eth0"}}, state("eth0 10.0.0.2/24"), test.Options); (err == nil) != test.ok {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }

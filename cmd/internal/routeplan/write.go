@@ -60,7 +60,7 @@ func (p *Plan) WriteIP(w io.Writer) error {
 func (i Item) command(verb string) string {
 	if r := i.Rule; r != nil {
 		from := "all"
-		if r.From.IsValid() {
+		if r.From.Bits() > 0 {
 			from = r.From.String()
 		}
 		return fmt.Sprintf("%s rule %s from %s lookup %d priority %d", ip(r.From.Addr()), verb, from, r.Table, r.Priority)
