@@ -240,7 +240,7 @@ func TestReadRoCE(t *testing.T) {
 	host := hosts + "cases/217-dcqcn-reaction-point-off-on-the-lossless-priority.txtar"
 	_, stdout, stderr := fabricd("read", "roce", "--host", host)
 	for _, want := range []string{
-		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
+		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "pause received for", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
 		"CNPs handled", "rpg_time_reset 0.0003", "reaction 0-2,4-7",
 	} {
 		if !strings.Contains(stdout, want) {
