@@ -78,9 +78,12 @@ func (a *app) setSampling(c *config.Config) {
 
 // known lists what a configuration file may name.
 func known() config.Known {
-	k := config.Known{Thresholds: collectors.Thresholds(all.List())}
+	k := config.Known{Thresholds: collectors.Thresholds(all.List()), Slowest: map[string]time.Duration{}}
 	for _, c := range all.List() {
 		k.Collectors = append(k.Collectors, c.Doc().Name)
+		if c.Doc().Samples > 0 {
+			k.Slowest[c.Doc().Name] = slowest
+		}
 	}
 	return k
 }
