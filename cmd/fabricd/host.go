@@ -93,6 +93,9 @@ func known() config.Known {
 func (a *app) loadConfig(h *probes.Host) (*config.Config, error) {
 	switch {
 	case a.host.configFile != "":
+		if err := refusePipe("--config.file", a.host.configFile); err != nil {
+			return nil, err
+		}
 		c, err := config.Load(a.host.configFile, known())
 		if err != nil {
 			return nil, exitError{exitUsage, err}
@@ -135,6 +138,9 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 		if a.host.nvml != "" {
 			return nil, nil, usage("--gpu.nvml-path: a recording has its own answers (gpu.json); leave the flag out with --host")
 		}
+		if err := refusePipe("--host", recording); err != nil {
+			return nil, nil, err
+		}
 		h, err = probes.OpenRecording(recording, o)
 	} else {
 		if o.GPUs, err = a.startGPUs(); err != nil {
@@ -171,6 +177,19 @@ func (a *app) readCables(c *config.Config, host string) error {
 	}
 	c.Plan.Cabling = append(c.Plan.Cabling, cables...)
 	return nil
+}
+
+// refusePipe refuses a named pipe, on which opening waits for whoever writes to
+// it. That of a shell's <(command) has no name, and is read.
+func refusePipe(flag, name string) error {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return nil // whoever opens it says what is wrong
+	}
+	if _, err := filepath.EvalSymlinks(name); err != nil {
+		return nil
+	}
+	return usage("%s %s: is a named pipe; want a file", flag, name)
 }
 
 func checkExcludes(globs []string) error {

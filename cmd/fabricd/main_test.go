@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -82,7 +83,10 @@ func TestExitCodes(t *testing.T) {
 
 // Whatever is wrong with what the user gave: one line, exit status 64.
 func TestBadInput(t *testing.T) {
-	half := file(t, "half.txtar", halfWidth)
+	half, pipe := file(t, "half.txtar", halfWidth), filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args []string
 		says string
@@ -95,6 +99,10 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "--window", "3"}, "--window"},
 		{[]string{"check", "--window", "-1s"}, "--window"},
 		{[]string{"check", "--from", "localhost"}, "--from"},
+		{[]string{"check", "--from", "http://localhost:1", "--host", half}, "--host"},
+		{[]string{"check", "--host", pipe}, "--host " + pipe + ": is a named pipe"},
+		{[]string{"check", "--host", half, "--config.file", pipe}, "--config.file " + pipe + ": is a named pipe"},
+		{[]string{"lldp", "diff", "--host", half, pipe}, "is a named pipe"},
 		{[]string{"check", "--host", "/nowhere.txtar"}, "/nowhere.txtar"},
 		{[]string{"check", "--host", "/proc"}, "directory"},
 		{[]string{"check", "--host", "../../go.mod"}, "holds no files"},
