@@ -41,6 +41,8 @@ func TestParseErrors(t *testing.T) {
 		{"negative interval", "collectors:\n  pcie: {interval: -1s}\n", `f:2: collectors.pcie.interval: an interval is at least 1ms`},
 		{"interval too short", "collectors:\n  pcie:\n    interval: 999us\n", `f:3: collectors.pcie.interval: an interval is at least 1ms`},
 
+		{"interval too long for one that samples", "collectors:\n  pcie: {interval: 10s}\n  gpu:\n    interval: 1001ms\n", `f:4: collectors.gpu.interval: an interval of this collector is at most 1s`},
+
 		{"mute of no check", "mute:\n  - {reason: r}\n", `f:2: mute.0: a mute names a check`},
 		{"mute without a reason", "mute:\n  - {check: pcie_width, reason: r}\n  - {check: pcie_width}\n", `f:3: mute.1: a mute gives its reason: whoever is on call has to understand it`},
 		{"mute of an unknown check", "mute:\n  - {check: pcie_with, reason: r}\n", `f:2: mute.0: no check is named "pcie_with"`},

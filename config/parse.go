@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -24,6 +25,7 @@ const maxSize = 16 << 20
 type Known struct {
 	Thresholds map[string][]string // check to the names of its thresholds
 	Collectors []string
+	Slowest    map[string]time.Duration // the longest interval of a collector that has one
 }
 
 // Load reads and validates the file at name.

@@ -60,6 +60,7 @@ func everything() Known {
 	return Known{
 		Thresholds: map[string][]string{"pcie_flaps": {"changes", "within"}, "pcie_speed": {"busy"}, "pcie_width": nil},
 		Collectors: []string{"pcie", "gpu"},
+		Slowest:    map[string]time.Duration{"gpu": time.Second},
 	}
 }
 

@@ -80,13 +80,17 @@ func boolean(to **bool) reader {
 	}
 }
 
-func interval(to *time.Duration) reader {
+// interval takes a duration of at most most, where that is not 0.
+func interval(to *time.Duration, most time.Duration) reader {
 	return func(v value) (err error) {
 		if *to, err = time.ParseDuration(v.node.Value); err != nil {
 			return v.errorf("%s is not a duration (such as 10s)", v)
 		}
 		if *to < time.Millisecond {
 			return v.errorf("an interval is at least 1ms")
+		}
+		if most > 0 && *to > most {
+			return v.errorf("an interval of this collector is at most %s", most)
 		}
 		return nil
 	}

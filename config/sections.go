@@ -158,7 +158,7 @@ func (c *Collector) read(v value) error {
 		return v.errorf("there is no collector of this name (%s)", listOr(known, "there are none"))
 	}
 	return v.fields(map[string]reader{
-		"interval": interval(&c.Interval),
+		"interval": interval(&c.Interval, v.doc.known.Slowest[v.key]),
 		"enabled":  boolean(&c.Enabled),
 	})
 }

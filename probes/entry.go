@@ -37,6 +37,7 @@ func parseEntry(entry txtar.File) (at time.Duration, c change, err error) {
 	switch {
 	case name == "rm" && at > 0:
 		c.kind, c.name = changeRemove, name
+		err = checkRemoved(entry.Data)
 	case isLink:
 		c.kind, c.name, c.data = changeLink, name, []byte(target)
 		err = checkTarget(name, target)
@@ -64,6 +65,18 @@ func checkName(name string) error {
 		return errors.New("has a name that is no UTF-8")
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return errors.New("has a control character in its name")
+	}
+	return nil
+}
+
+// checkRemoved looks at the names that an entry takes away.
+func checkRemoved(list []byte) error {
+	for line := range bytes.Lines(list) {
+		if name := string(bytes.TrimSpace(line)); name != "" {
+			if err := checkName(strings.TrimSuffix(name, "/")); err != nil {
+				return fmt.Errorf("%q: %w", shorten(name), err)
+			}
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package probes
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
@@ -11,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
 
+	"github.com/fabricd/fabricd/probes/internal/plaintext"
 	"github.com/fabricd/fabricd/probes/pci"
 )
 
@@ -207,14 +208,14 @@ func textOf(d *Dir, name string) string {
 // Printable replaces what does not belong into a label or a terminal: control
 // characters, what is no UTF-8, and what is invisible or turns text around, by
 // which one name could pass for another.
-func Printable(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s
+func Printable(s string) string { return plaintext.Text(s) }
+
+// ParseJSON reads a document that others wrote into what to points to, and makes
+// every string in it printable.
+func ParseJSON(b []byte, to any) error {
+	if err := json.Unmarshal(b, to); err != nil {
+		return err
 	}
-	return strings.Map(func(r rune) rune {
-		if r == '\uFFFD' || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	plaintext.All(to)
+	return nil
 }

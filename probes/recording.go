@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fabricd/fabricd/probes/internal/plaintext"
 	"golang.org/x/tools/txtar"
 )
 
@@ -174,6 +175,7 @@ func readManifest(b []byte, archive *txtar.Archive) (*Manifest, error) {
 	if _, err := decoder.Token(); err != io.EOF { // last: the name of the next entry may be cut as well
 		return nil, errors.New("manifest.json: more than one value")
 	}
+	plaintext.All(m)
 	return m, nil
 }
 

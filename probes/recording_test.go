@@ -44,6 +44,7 @@ func TestRecordedBad(t *testing.T) {
 		{"link out and in again", archive("sys/a -> ../../sys/b", ""), "leads out of the archive"},
 		{"link to the outside itself", archive("sys/a -> ../..", ""), "leads out of the archive"},
 		{"file written through a link that leads out", archive("sys/a/b -> ../..", "", "sys/c -> a/b/..", "", "sys/c/x", "1"), "leads out of the archive"},
+		{"removal upwards", archive("sys/a", "1", "at/10s/rm", "sys/a\n../../etc\n"), `entry "at/10s/rm": "../../etc": is not a clean relative name`},
 		{"odd hex", archive("sys/a.hex", "123"), `entry "sys/a.hex": hex: `},
 		{"no hex", archive("sys/a.hex", "0x12"), "hex: "},
 		{"unknown error", archive("sys/a.err", "EWHAT"), `"EWHAT" is not the name of an error (want EIO, EINVAL …)`},

@@ -98,6 +98,9 @@ func checkGlobs(flag string, list []string) ([]string, error) {
 
 func (a *app) report(f *checkFlags) (*collectors.Report, error) {
 	if f.from != "" {
+		if a.host.recording != "" {
+			return nil, usage("--from asks a daemon, --host a recording: say one of them")
+		}
 		return askDaemon(f)
 	}
 	h, c, err := a.open()

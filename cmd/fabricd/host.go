@@ -78,9 +78,12 @@ func (a *app) setSampling(c *config.Config) {
 
 // known lists what a configuration file may name.
 func known() config.Known {
-	k := config.Known{Thresholds: collectors.Thresholds(all.List())}
+	k := config.Known{Thresholds: collectors.Thresholds(all.List()), Slowest: map[string]time.Duration{}}
 	for _, c := range all.List() {
 		k.Collectors = append(k.Collectors, c.Doc().Name)
+		if c.Doc().Samples > 0 {
+			k.Slowest[c.Doc().Name] = slowest
+		}
 	}
 	return k
 }
@@ -90,6 +93,9 @@ func known() config.Known {
 func (a *app) loadConfig(h *probes.Host) (*config.Config, error) {
 	switch {
 	case a.host.configFile != "":
+		if err := refusePipe("--config.file", a.host.configFile); err != nil {
+			return nil, err
+		}
 		c, err := config.Load(a.host.configFile, known())
 		if err != nil {
 			return nil, exitError{exitUsage, err}
@@ -131,6 +137,9 @@ func (a *app) openHost(recording string) (*probes.Host, *config.Config, error) {
 	if recording != "" {
 		if a.host.nvml != "" {
 			return nil, nil, usage("--gpu.nvml-path: a recording has its own answers (gpu.json); leave the flag out with --host")
+		}
+		if err := refusePipe("--host", recording); err != nil {
+			return nil, nil, err
 		}
 		h, err = probes.OpenRecording(recording, o)
 	} else {
@@ -183,6 +192,19 @@ func printable(c *config.Config) {
 	for i := range c.Mute {
 		c.Mute[i].Reason = probes.Printable(c.Mute[i].Reason)
 	}
+}
+
+// refusePipe refuses a named pipe, on which opening waits for whoever writes to
+// it. That of a shell's <(command) has no name, and is read.
+func refusePipe(flag, name string) error {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return nil // whoever opens it says what is wrong
+	}
+	if _, err := filepath.EvalSymlinks(name); err != nil {
+		return nil
+	}
+	return usage("%s %s: is a named pipe; want a file", flag, name)
 }
 
 func checkExcludes(globs []string) error {

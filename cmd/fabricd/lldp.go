@@ -94,6 +94,9 @@ func (a *app) lldpShow(f *lldpFlags) error {
 	default:
 		err = m.WriteText(a.stdout)
 	}
+	if err == nil && len(m.Links) == 0 {
+		fmt.Fprintln(a.stderr, "there is no Ethernet port of hardware to listen on")
+	}
 	if err == nil && deaf(m.Links) {
 		return exitError{code: exitUnknown, err: fmt.Errorf("nobody listens: %w", m.Links[0].Err)}
 	}
@@ -111,6 +114,9 @@ func (a *app) lldpDiff(f *lldpFlags) error {
 		return err
 	}
 	if f.plan != "" {
+		if err := refusePipe("plan", f.plan); err != nil {
+			return err
+		}
 		if c.Plan.Cabling, err = config.LoadCabling(f.plan, hostName(h)); err != nil {
 			return exitError{exitUsage, err}
 		}

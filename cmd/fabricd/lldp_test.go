@@ -74,6 +74,9 @@ func TestLLDP(t *testing.T) {
 	if code, _, errs := fabricd("lldp", "diff", "--host", host); code != exitUsage || !strings.Contains(errs, "there is no plan") {
 		t.Errorf("no plan: %d %s", code, errs)
 	}
+	if code, _, errs := fabricd("lldp", "--host", file(t, "half.txtar", halfWidth)); code != exitOK || !strings.Contains(errs, "no Ethernet port") {
+		t.Errorf("no port: %d %s", code, errs)
+	}
 	if code, _, errs := fabricd("lldp", "send", "--yes", "--host", host); code != exitUsage || !strings.Contains(errs, "--host has none") {
 		t.Errorf("send: %d %s", code, errs)
 	}

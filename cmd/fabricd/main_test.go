@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -82,7 +83,10 @@ func TestExitCodes(t *testing.T) {
 
 // Whatever is wrong with what the user gave: one line, exit status 64.
 func TestBadInput(t *testing.T) {
-	half := file(t, "half.txtar", halfWidth)
+	half, pipe := file(t, "half.txtar", halfWidth), filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args []string
 		says string
@@ -95,6 +99,10 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", "--window", "3"}, "--window"},
 		{[]string{"check", "--window", "-1s"}, "--window"},
 		{[]string{"check", "--from", "localhost"}, "--from"},
+		{[]string{"check", "--from", "http://localhost:1", "--host", half}, "--host"},
+		{[]string{"check", "--host", pipe}, "--host " + pipe + ": is a named pipe"},
+		{[]string{"check", "--host", half, "--config.file", pipe}, "--config.file " + pipe + ": is a named pipe"},
+		{[]string{"lldp", "diff", "--host", half, pipe}, "is a named pipe"},
 		{[]string{"check", "--host", "/nowhere.txtar"}, "/nowhere.txtar"},
 		{[]string{"check", "--host", "/proc"}, "directory"},
 		{[]string{"check", "--host", "../../go.mod"}, "holds no files"},
@@ -240,7 +248,7 @@ func TestReadRoCE(t *testing.T) {
 	host := hosts + "cases/217-dcqcn-reaction-point-off-on-the-lossless-priority.txtar"
 	_, stdout, stderr := fabricd("read", "roce", "--host", host)
 	for _, want := range []string{
-		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
+		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "pause received for", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
 		"CNPs handled", "rpg_time_reset 0.0003", "reaction 0-2,4-7",
 	} {
 		if !strings.Contains(stdout, want) {

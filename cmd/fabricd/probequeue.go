@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,8 +52,10 @@ func (a *app) probeQueue(f *queueFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	var gone []string
+	o := queue.Options{Every: f.every, Netdevs: f.netdevs, Gone: func(name string) { gone = append(gone, name) }}
 	watch := func(take func(*queue.Sweep) error) error {
-		err := queue.Watch(ctx, h, queue.Options{Every: f.every, Netdevs: f.netdevs}, func(s *queue.Sweep) error {
+		err := queue.Watch(ctx, h, o, func(s *queue.Sweep) error {
 			if err := take(s); err != nil {
 				return err
 			}
@@ -68,9 +71,15 @@ func (a *app) probeQueue(f *queueFlags) error {
 	}
 	if f.format == "csv" {
 		c := queueview.NewCSV(a.stdout)
-		return errors.Join(watch(c.Add), c.Flush())
+		err = errors.Join(watch(c.Add), c.Flush())
+	} else {
+		err = a.watchQueues(h, watch)
 	}
-	return a.watchQueues(h, watch)
+	if err == nil && len(gone) > 0 {
+		slices.Sort(gone)
+		return exitError{exitWarn, fmt.Errorf("went away, or got another name, while it was watched: %s", strings.Join(gone, ", "))}
+	}
+	return err
 }
 
 // errEnough ends watching.

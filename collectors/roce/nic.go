@@ -66,7 +66,7 @@ func evalDiscards(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.OK, "no discards in the newest readings")
 	}
 	text, remedy := "", "look at nic_pcie_stall, pcie_width and the buffers of lossless priorities (dcb buffer show)"
-	if r := p.Rings; r != nil && r.RX > 0 {
+	if r := p.Rings; r != nil && r.RX > 0 && r.RXMax > 0 {
 		text = fmt.Sprintf("; the receive ring has %d of at most %d entries", r.RX, r.RXMax)
 		if r.RX < r.RXMax {
 			remedy = fmt.Sprintf("enlarge the ring if it is the netdev's traffic (ethtool -G %s rx %d); %s", p.Netdev, r.RXMax, remedy)

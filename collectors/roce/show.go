@@ -75,7 +75,7 @@ func (p *port) lanes(w io.Writer) {
 		cells, some := make([]string, priorityCount), false
 		for n := range cells {
 			cells[n] = cell(n)
-			some = some || cells[n] != none && cells[n] != "0"
+			some = some || cells[n] != none && cells[n] != "0" && cells[n] != "0s"
 		}
 		if some || name == "priority" {
 			fmt.Fprintf(w, "  %s\t%s\t\n", name, strings.Join(cells, "\t"))
@@ -107,7 +107,8 @@ func (p *port) lanes(w io.Writer) {
 	}{
 		{"received", prioBytes, rx, amount}, {"sent", prioBytes, tx, amount},
 		{"packets received", prioPackets, rx, decimal}, {"packets sent", prioPackets, tx, decimal},
-		{"pause received", pfcFrames, rx, decimal}, {"for", pfcTime, rx, seconds}, {"pause sent", pfcFrames, tx, decimal}, {"for", pfcTime, tx, seconds},
+		{"pause received", pfcFrames, rx, decimal}, {"pause received for", pfcTime, rx, seconds},
+		{"pause sent", pfcFrames, tx, decimal}, {"pause sent for", pfcTime, tx, seconds},
 		{"discarded", prioDiscards, rx, decimal},
 	} {
 		row(r.name, func(n int) string {
@@ -227,7 +228,17 @@ func (p *port) ringLine() string {
 	if p.Rings == nil {
 		return ""
 	}
-	return fmt.Sprintf("rings: rx %d of %d, tx %d of %d", p.Rings.RX, p.Rings.RXMax, p.Rings.TX, p.Rings.TXMax)
+	var text []string
+	if p.Rings.RXMax > 0 {
+		text = append(text, fmt.Sprintf("rx %d of %d", p.Rings.RX, p.Rings.RXMax))
+	}
+	if p.Rings.TXMax > 0 {
+		text = append(text, fmt.Sprintf("tx %d of %d", p.Rings.TX, p.Rings.TXMax))
+	}
+	if len(text) == 0 {
+		return ""
+	}
+	return "rings: " + strings.Join(text, ", ")
 }
 
 func (p *port) fecLine() string {

@@ -8,7 +8,6 @@
 package dcb
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,10 +133,11 @@ func recorded(h *probes.Host, netdev string) (*Config, error) {
 	return nil, syscall.EOPNOTSUPP
 }
 
-// Parse reads the form that recordings have. What no driver could say is refused.
+// Parse reads the form that recordings have. What no driver could say is refused;
+// text is made printable.
 func Parse(b []byte) (*Config, error) {
 	c := &Config{}
-	if err := json.Unmarshal(b, c); err != nil {
+	if err := probes.ParseJSON(b, c); err != nil {
 		return nil, err
 	}
 	return c, c.check()

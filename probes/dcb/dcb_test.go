@@ -140,3 +140,13 @@ func FuzzParse(f *testing.F) {
 		_, _ = Parse(b)
 	})
 }
+
+func TestParseMakesTextPrintable(t *testing.T) {
+	c, err := Parse([]byte(`{"dcbx":["\u001b[2J"],"trust":["\u202e"],"app":[{"selector":"\n"}],"ets":{"tc_algorithm":["\u0000"]},"peer":{"app":[{"selector":"\r"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{c.DCBX[0], c.Trust[0], c.App[0].Selector, c.ETS.Algorithm[0], c.Peer.App[0].Selector}; !cmp.Equal(got, []string{"?[2J", "?", "?", "?", "?"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -83,7 +83,7 @@ func (p Pause) AppendText(b []byte) ([]byte, error) {
 
 // parseRings reads the maxima and, below them, what is set.
 func parseRings(b []byte) (r Rings, err error) {
-	maxima := true
+	maxima, seen := true, 0
 	fields(b, func(key, value string) {
 		n, err := strconv.Atoi(value)
 		switch {
@@ -95,12 +95,12 @@ func parseRings(b []byte) (r Rings, err error) {
 		case key == "TX" && maxima:
 			r.TXMax = n
 		case key == "RX":
-			r.RX = n
+			r.RX, seen = n, seen+1
 		case key == "TX":
-			r.TX = n
+			r.TX, seen = n, seen+1
 		}
 	})
-	if maxima {
+	if seen == 0 {
 		return r, errForm
 	}
 	return r, nil

@@ -74,8 +74,10 @@ func TestParseForms(t *testing.T) {
 	if _, err := parsePause([]byte("Cannot get device pause settings: Operation not supported\n")); err == nil {
 		t.Error("no error where no parameters are")
 	}
-	if _, err := parseRings([]byte("RX: 5\n")); err == nil {
-		t.Error("no error where no rings are")
+	for _, bad := range []string{"RX: 5\n", "Pre-set maximums:\nRX: 8\nCurrent hardware settings:\nRX: 99999999999999999999\nTX: n/a\n"} {
+		if r, err := parseRings([]byte(bad)); err == nil {
+			t.Errorf("%q: %+v", bad, r)
+		}
 	}
 }
 

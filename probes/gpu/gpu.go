@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/fabricd/fabricd/probes/internal/plaintext"
 	"github.com/fabricd/fabricd/probes/pci"
 )
 
@@ -162,8 +163,9 @@ func Parse(b []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// settle fills in the devices' addresses.
+// settle makes text printable and fills in the devices' addresses.
 func (s *Snapshot) settle() error {
+	plaintext.All(s)
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		a, err := pci.ParseAddress(d.PCIBusID)

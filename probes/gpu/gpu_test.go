@@ -125,3 +125,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParseMakesTextPrintable(t *testing.T) {
+	s, err := Parse([]byte(`{"driver_version":"\u001b","devices":[{"name":"\u001b","pci_bus_id":"00000000:18:00.0","nvlinks":[{"remote_type":"\u001b"}],"fabric":{"trouble":["\u001b"]}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Devices[0]
+	for _, got := range []string{s.DriverVersion, d.Name, d.NVLinks[0].RemoteType, d.Fabric.Trouble[0]} {
+		if got != "?" {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/fabricd/fabricd/probes"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -75,7 +76,7 @@ func parse(b []byte) (index uint32, q Qdisc, err error) {
 	for d.Next() {
 		switch d.Type() {
 		case attrKind:
-			q.Kind = d.String()
+			q.Kind = probes.Printable(d.String())
 		case attrStats2:
 			d.Nested(q.stats)
 		}

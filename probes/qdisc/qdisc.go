@@ -7,7 +7,6 @@
 package qdisc
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"path"
@@ -61,7 +60,7 @@ func Get(h *probes.Host) ([]Qdisc, error) {
 
 func parseJSON(b []byte) ([]Qdisc, error) {
 	var list []Qdisc
-	if err := json.Unmarshal(b, &list); err != nil {
+	if err := probes.ParseJSON(b, &list); err != nil {
 		return nil, fmt.Errorf("qdisc.json: %w", err)
 	}
 	return list[:min(len(list), maxQdiscs)], nil
@@ -78,7 +77,7 @@ func names(h *probes.Host) map[uint32]string {
 	for _, i := range all {
 		b, err := h.ReadFile(path.Join("sys/class/net", i.Name, "ifindex"))
 		if err == nil && strings.TrimSpace(string(b)) == strconv.Itoa(i.Index) {
-			ours[uint32(i.Index)] = i.Name
+			ours[uint32(i.Index)] = probes.Printable(i.Name)
 		}
 	}
 	return ours

@@ -4,6 +4,8 @@ package queue
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -29,6 +31,17 @@ type place struct {
 
 // key names an interface as long as it lives under its name.
 func (p place) key() string { return strconv.Itoa(int(p.ifindex)) + " " + p.path }
+
+// gone says that the interface went or has another name.
+func (p place) gone(h *probes.Host) bool {
+	dir, err := h.Dir(p.path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer dir.Close()
+	n := number(dir, "ifindex")
+	return n > 0 && uint32(n) != p.ifindex // another of the same name
+}
 
 // frames is the size of two frames.
 func (p place) frames() uint32 { return uint32(min(max(2*(p.mtu+overhead), 0), 1<<20)) }

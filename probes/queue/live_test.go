@@ -284,3 +284,34 @@ func gatewayOf(netdev string) string {
 	}
 	return ""
 }
+
+// Watching tells once of an interface that goes or gets
+// another name, and ends when none is left.
+func TestWatchGone(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	for _, way := range []Way{Kernel, Files} {
+		for _, how := range []string{"link del qa", "link set qa name qz"} {
+			pair(t, "2")
+			h, err := probes.Live("/", probes.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var gone []string
+			looks := 0
+			o := Options{Every: 10 * time.Millisecond, Netdevs: []string{"qa"}, Way: way, Gone: func(name string) { gone = append(gone, name) }}
+			err = Watch(t.Context(), h, o, func(*Sweep) error {
+				if looks++; looks == 5 {
+					ip(t, "link set qa down")
+					ip(t, how)
+				}
+				return nil
+			})
+			if err != nil || len(gone) != 1 || gone[0] != "qa" || looks < 5 {
+				t.Errorf("%s, %s: %v after %d looks, gone: %q", way, how, err, looks, gone)
+			}
+		}
+		ip(t, "link del qz")
+	}
+}

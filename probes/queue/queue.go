@@ -23,6 +23,8 @@ type Options struct {
 	Netdevs []string
 	// Way asks for one way of sampling; Best picks.
 	Way Way
+	// Gone is told by Watch, once, of an interface that went or got another name.
+	Gone func(netdev string)
 }
 
 // A Way is how samples are taken.

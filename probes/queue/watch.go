@@ -35,11 +35,13 @@ type watcher struct {
 	options Options
 	take    func(*Sweep) error
 	sweep   Sweep
-	seen    []uint64 // samples of each slot before this one
+	seen    []uint64         // samples of each slot before this one
+	watched map[string]place // by key: those that are not gone
 }
 
 // Watch looks at the queues at each tick until ctx is done or take gives an
-// error, and hands every look to take. In a recording it looks once at each mark.
+// error, and hands every look to take; it ends as well when all interfaces are
+// gone. In a recording it looks once at each mark.
 func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) error) error {
 	o.Every, o.Way = min(max(o.Every, time.Millisecond), time.Second), max(o.Way, Kernel)
 	w := &watcher{h: h, options: o, take: take}
@@ -53,7 +55,8 @@ func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) err
 	defer l.close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begin := monotonic()
+	defer w.checkGone()
+	begin, checked := monotonic(), monotonic()
 	for deadline := begin; ctx.Err() == nil; deadline += o.Every {
 		sleepUntil(deadline)
 		now := monotonic()
@@ -65,8 +68,29 @@ func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) err
 		if err := w.look(l, deadline, now); err != nil {
 			return err
 		}
+		if now-checked >= checkEvery {
+			if checked = now; w.checkGone() {
+				return nil
+			}
+		}
 	}
 	return nil
+}
+
+// checkEvery is after how long is seen whether the interfaces are still there.
+const checkEvery = time.Second
+
+// checkGone tells of interfaces that went, and says whether none is left.
+func (w *watcher) checkGone() (all bool) {
+	for key, p := range w.watched {
+		if p.gone(w.h) {
+			delete(w.watched, key)
+			if w.options.Gone != nil {
+				w.options.Gone(p.name)
+			}
+		}
+	}
+	return len(w.watched) == 0
 }
 
 func (w *watcher) play() error {
@@ -74,6 +98,7 @@ func (w *watcher) play() error {
 		if err := w.h.Seek(i); err != nil {
 			return err
 		}
+		w.checkGone()
 		l, err := w.layout(mark)
 		if err != nil {
 			return err
@@ -92,6 +117,12 @@ func (w *watcher) layout(now time.Duration) (*layout, error) {
 	places, left, err := find(w.h, w.options.Netdevs)
 	if err != nil {
 		return nil, err
+	}
+	if w.watched == nil {
+		w.watched = map[string]place{}
+	}
+	for _, p := range places {
+		w.watched[p.key()] = p
 	}
 	l := newLayout(w.h, w.options, places, left, now)
 	w.sweep.Way, w.sweep.Why, w.seen = l.way, l.why, make([]uint64, countQueues(places))

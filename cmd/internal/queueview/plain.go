@@ -83,7 +83,8 @@ func NewCSV(w io.Writer) *CSV {
 	return c
 }
 
-// Add writes a look at all queues.
+// Add writes a look at all queues. What is in flight is left empty as long as
+// the driver was not seen to use byte queue limits: nobody counts it.
 func (c *CSV) Add(s *queue.Sweep) error {
 	var b []byte
 	for i := range s.Queues {
@@ -91,9 +92,14 @@ func (c *CSV) Add(s *queue.Sweep) error {
 		b = c.w.AvailableBuffer()
 		b = strconv.AppendFloat(b, s.At.Round(time.Microsecond).Seconds(), 'f', 6, 64)
 		b = append(append(b, ','), field(q.Netdev)...)
-		for _, n := range []uint32{uint32(q.Index), q.Inflight, q.Limit, q.Backlog} {
-			b = strconv.AppendUint(append(b, ','), uint64(n), 10)
+		b = strconv.AppendUint(append(b, ','), uint64(q.Index), 10)
+		if q.Limits {
+			b = strconv.AppendUint(append(b, ','), uint64(q.Inflight), 10)
+			b = strconv.AppendUint(append(b, ','), uint64(q.Limit), 10)
+		} else {
+			b = append(b, ",,"...)
 		}
+		b = strconv.AppendUint(append(b, ','), uint64(q.Backlog), 10)
 		if _, err := c.w.Write(append(b, '\n')); err != nil {
 			return err
 		}

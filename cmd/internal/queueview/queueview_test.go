@@ -74,7 +74,9 @@ RDMA traffic never enters these queues.
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
 	c := NewCSV(&b)
-	s := queue.Sweep{At: 1500 * time.Microsecond, Queues: []queue.Sample{{Netdev: `a,"b`, Index: 3, Inflight: 1, Limit: 2, Backlog: 3}}}
+	s := queue.Sweep{At: 1500 * time.Microsecond, Queues: []queue.Sample{
+		{Netdev: `a,"b`, Index: 3, Limits: true, Inflight: 1, Limit: 2, Backlog: 3}, {Netdev: "veth0", Backlog: 4},
+	}}
 	if err := c.Add(&s); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestCSV(t *testing.T) {
 		t.Errorf("%g allocations", n)
 	}
 	c.Flush() //nolint:errcheck // into memory
-	if want := "seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n0.001500,\"a,\"\"b\",3,1,2,3\n"; b.String() != want {
+	if want := "seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n0.001500,\"a,\"\"b\",3,1,2,3\n0.001500,veth0,0,,,4\n"; b.String() != want {
 		t.Errorf("%q", b.String())
 	}
 }
