@@ -116,7 +116,7 @@ func TestRecordThisMachine(t *testing.T) {
 }
 
 func TestRecordFilm(t *testing.T) {
-	code, out, errs := fabricd("record", "-o", "-", "--for", "100ms", "--every", "50ms", "--keep-identities")
+	code, out, errs := fabricd("record", "-o", "-", "--for", "1s", "--every", "500ms", "--keep-identities")
 	if code != 0 || !strings.HasPrefix(out, "-- manifest.json --\n") || !strings.Contains(out, "\n-- at/") || !strings.Contains(errs, "identities are kept") {
 		t.Errorf("%d %.300s %s", code, out, errs)
 	}

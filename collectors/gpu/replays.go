@@ -32,8 +32,11 @@ func evalReplays(r *row, e *collectors.Env[row]) collectors.Verdict {
 	}
 	n := repeated(e.Past)
 	speed := pci.Gen1
-	if r.PCIe.Generation != nil {
+	switch {
+	case r.PCIe.Generation != nil:
 		speed = max(speed, pci.SpeedOf(*r.PCIe.Generation))
+	case r.f != nil: // the driver does not say; the link is at most as fast as the GPU
+		speed = max(speed, r.f.Max.Speed)
 	}
 	perMinute := float64(n) / e.Span().Minutes()
 	if float64(n) >= e.Threshold("least") && perMinute > e.Threshold("per_minute")*speed.GigaTransfers() {

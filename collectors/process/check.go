@@ -133,6 +133,9 @@ func (r *row) well(who string, local float64) collectors.Verdict {
 	if r.Pages == nil {
 		return collectors.Verdictf(collectors.Unknown, "%s may run there; of its memory nothing is known: %s", who, r.Why)
 	}
+	if r.Pages.Sum() == 0 {
+		return collectors.Verdictf(collectors.Unknown, "%s may run there; its numa_maps tells of no memory", who)
+	}
 	return collectors.Verdictf(collectors.OK, "%s may run there and has %.0f %% of %s there", who, local, sizeText(r.Pages.Sum()))
 }
 
