@@ -112,11 +112,14 @@ func (e *Env[S]) Threshold(name string) float64 {
 }
 
 // Span is the time that the history covers; zero of a single sample.
-func (e *Env[S]) Span() time.Duration {
-	if len(e.Past) == 0 {
+func (e *Env[S]) Span() time.Duration { return Span(e.Past) }
+
+// Span is the time between the first and the last of samples.
+func Span[S any](past []Sample[S]) time.Duration {
+	if len(past) == 0 {
 		return 0
 	}
-	return e.Past[len(e.Past)-1].At - e.Past[0].At
+	return past[len(past)-1].At - past[0].At
 }
 
 // A Verdict is what a check makes of a row.

@@ -115,11 +115,14 @@ func (u *unit[R]) rest(err error, now time.Duration) time.Duration {
 	return retryFailed
 }
 
+// wanted is the period where the cost allows it.
+func (u *unit[R]) wanted() time.Duration { return max(u.every, minPeriod) }
+
 // readAll reads at each tick until the end, or until the reader has to be
 // opened anew. Ticks lie on the grid of the wanted period, so that units of
 // the same period wake the processor together.
 func (u *unit[R]) readAll(ctx context.Context, r Reader[R], c *clock, attempted func()) {
-	tick := max(u.every, minPeriod)
+	tick := u.wanted()
 	for ctx.Err() == nil {
 		begin := c.now()
 		period, reopen := u.readOnce(r, c)
@@ -150,7 +153,7 @@ func (u *unit[R]) readOnce(r Reader[R], c *clock) (period time.Duration, reopen 
 	if !use.Slept { // what is not its own time the thread waited for a processor
 		spent.device = use.CPU
 	}
-	period = u.meter.account(end, spent, max(u.every, minPeriod))
+	period = u.meter.account(end, spent, u.wanted())
 	if value == nil && errors.Is(err, ErrReopen) {
 		return period, true
 	}

@@ -110,10 +110,7 @@ func (r *portRow) noCounters() string {
 
 // since writes how long samples span.
 func since[S any](past []collectors.Sample[S]) time.Duration {
-	if len(past) == 0 {
-		return 0
-	}
-	return (past[len(past)-1].At - past[0].At).Round(time.Second)
+	return collectors.Span(past).Round(time.Second)
 }
 
 // grown lists by how much the counters of some families rose, by the driver's

@@ -101,7 +101,7 @@ func loaded(past []sample, percent float64) (bytes uint64, ok bool) {
 // paused says whether priorities were paused in an interval. Where time is
 // counted, frames alone do not tell: they may only let go.
 func (p *port) paused(past []sample, percent float64) bool {
-	most := (past[len(past)-1].At - past[0].At).Seconds() * percent / 100
+	most := collectors.Span(past).Seconds() * percent / 100
 	for n := range priorityCount {
 		for d := range direction(directions) {
 			if micros, ok := counted(past, pfcTime, d, n); ok {
