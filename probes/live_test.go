@@ -246,7 +246,7 @@ func TestThreadUse(t *testing.T) {
 	before := ThreadUse()
 	for ThreadUse().Since(before).CPU < time.Millisecond {
 	}
-	if err := syscall.Nanosleep(&syscall.Timespec{Nsec: 1000}, nil); err != nil {
+	if err := syscall.Nanosleep(&syscall.Timespec{Nsec: 1e6}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if use := ThreadUse().Since(before); !use.Slept {
