@@ -218,7 +218,7 @@ func TestAgainstLLDPD(t *testing.T) {
 			asked = time.Now()
 			sw.cli("update")
 		}
-		return len(s.Neighbours) == 1 && s.Neighbours[0].Apps.Present
+		return len(s.Neighbours) == 1 && s.Neighbours[0].Apps.Present && s.Neighbours[0].SystemName == "leaf-01"
 	})
 	f := s.Neighbours[0].Frame
 	if f.SystemName != "leaf-01" || f.Port.String() != "Ethernet1/7" || f.Port.Subtype != PortLocal || f.PortDescription != "etp7" || !f.Chassis.IsMAC() || f.SystemDescription != "a-switch" {
