@@ -3,15 +3,18 @@
 package lldp
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,17 +172,24 @@ func (b *bench) lldpd(there bool, netdev string) *agent {
 	args = append(prefix, args...)
 	a := &agent{b: b, dir: dir, prefix: prefix, cmd: exec.Command(args[0], args[1:]...)}
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	errs, err := a.cmd.StderrPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
 	if err := a.cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(a.stop)
-	for range 200 {
-		if _, err := os.Stat(dir + "/s"); err == nil {
+	// It starts paused, until an lldpcli of its own has read the configuration and says "resume"; that one writes
+	// back all settings as it found them, and so does ours: who comes in between loses his words, or pauses it again.
+	log := bufio.NewScanner(errs)
+	for log.Scan() {
+		if strings.Contains(log.Text(), "lldpd should resume operations") {
+			go io.Copy(io.Discard, errs)
 			return a
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	b.t.Fatal("lldpd does not start")
+	b.t.Fatal("lldpd does not start", log.Err())
 	return nil
 }
 
@@ -192,8 +202,7 @@ func (a *agent) stop() {
 
 func (a *agent) cli(words string) string {
 	a.b.t.Helper()
-	args := append(append([]string{}, a.prefix...), "lldpcli", "-u", a.dir+"/s")
-	args = append(args, strings.Fields(words)...)
+	args := slices.Concat(a.prefix, []string{"lldpcli", "-u", a.dir + "/s"}, strings.Fields(words))
 	return a.b.run(args[0], args[1:]...)
 }
 
@@ -212,12 +221,7 @@ func TestAgainstLLDPD(t *testing.T) {
 	sw.cli("configure lldp custom-tlv add oui 00,80,c2 subtype 12 oui-info 00,63,12,b7,75,00,1a")
 	sw.cli("configure lldp tx-interval 1")
 
-	asked := time.Now()
 	s := b.await(port, "neighbour with PFC", func(s *State) bool {
-		if time.Since(asked) > time.Second { // it may have put off what it was told before it saw the interface
-			asked = time.Now()
-			sw.cli("update")
-		}
 		return len(s.Neighbours) == 1 && s.Neighbours[0].Apps.Present && s.Neighbours[0].SystemName == "leaf-01"
 	})
 	f := s.Neighbours[0].Frame
