@@ -63,7 +63,7 @@ lint: ## staticcheck, and the walls between packages (internal/walls)
 	$(GO) test ./internal/walls
 
 race: ## all tests of the daemon's module with the race detector
-	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout=30m $(TESTFLAGS) ./...
 
 generate: build ## write the manuals, the dashboards and the README's blocks anew
 	scripts/replace docs/metrics.md ./fabricd manual metrics

@@ -227,14 +227,14 @@ func (r *running[R]) stats(now time.Duration, still bool) stats {
 		s.demand += u.meter.demand(r.every)
 		if st := u.state.Load(); st != nil && st.name == "absent" {
 			s.absent++
-		} else if text := problemText(st, n == nil); text != "" {
+		} else if text := problemText(st, now, n == nil); text != "" {
 			s.problems = append(s.problems, problem{r.Name, probes.Printable(name), probes.Printable(text)})
 		}
 	}
 	return s
 }
 
-func problemText(st *unitState, stale bool) string {
+func problemText(st *unitState, now time.Duration, stale bool) string {
 	switch {
 	case st == nil:
 		return ""
@@ -242,6 +242,8 @@ func problemText(st *unitState, stale bool) string {
 		return fmt.Sprintf("%s: %s", st.name, firstLine(st.err))
 	case stale && st.name == "reading":
 		return "stale: the read is stuck"
+	case stale && st.name == "opening" && now-st.at > minFresh:
+		return "stale: opening it is stuck"
 	}
 	return ""
 }

@@ -177,6 +177,29 @@ func TestStuckReader(t *testing.T) {
 	})
 }
 
+// A unit whose opening does not return is a trouble, not just nothing.
+func TestStuckOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		s := &source{open: func(unit string) error {
+			if unit == "bad" {
+				<-stuck
+			}
+			return nil
+		}}
+		e := started(t, Options{Collectors: []Collector{s.spec("a", 100*time.Millisecond, "bad", "good")}})
+		time.Sleep(3 * time.Second)
+		if got := e.State().Troubles(); len(got) != 1 || got[0] != "a bad: stale: opening it is stuck" {
+			t.Error(got)
+		}
+		close(stuck)
+		time.Sleep(2 * time.Second)
+		if got := e.State().Troubles(); len(got) != 0 {
+			t.Error(got)
+		}
+	})
+}
+
 // only picks one family of the engine for ToFloat64.
 func only(e *Engine, name string) prometheus.Collector { return picked{e, name} }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"time"
 
 	"github.com/fabricd/fabricd/probes/gpu"
 )
@@ -19,12 +20,25 @@ type GPUSource interface {
 	Await(ctx context.Context, exclude []string)
 }
 
-// AwaitGPUs waits until GPUs has something to say on a live host: for the
-// moment after the start.
+// gpuPatience is how long the first answer is waited for. A driver without
+// persistence mode initialises its GPUs first, at seconds each; a longer wait
+// would keep all from hearing that there is no answer.
+const gpuPatience = 5 * time.Second
+
+// AwaitGPUs waits until GPUs has something to say on a live host, but no
+// longer than some seconds from when it is first called.
 func (h *Host) AwaitGPUs(ctx context.Context) {
-	if !h.Recorded() && h.options.GPUs != nil {
-		h.options.GPUs.Await(ctx, *h.exclude.Load())
+	if h.Recorded() || h.options.GPUs == nil {
+		return
 	}
+	h.gpus.Lock()
+	if h.gpus.until.IsZero() {
+		h.gpus.until = time.Now().Add(gpuPatience)
+	}
+	ctx, cancel := context.WithDeadline(ctx, h.gpus.until)
+	h.gpus.Unlock()
+	defer cancel()
+	h.options.GPUs.Await(ctx, *h.exclude.Load())
 }
 
 // GPUs gives what NVML answers; on a live host the newest answer, without

@@ -14,6 +14,7 @@ import (
 	"path"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fabricd/fabricd/probes/gpu"
 )
@@ -51,10 +52,11 @@ type Host struct {
 	unbound    unbindings
 	facts      *Facts // of a live host, read once
 
-	gpus struct { // the newest recorded answer
+	gpus struct {
 		sync.Mutex
-		raw  []byte
-		last *gpu.Snapshot
+		raw   []byte // the newest recorded answer
+		last  *gpu.Snapshot
+		until time.Time // until when the first answer of a live host is waited for
 	}
 }
 

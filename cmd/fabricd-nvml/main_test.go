@@ -150,10 +150,10 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("%+v", s.Devices[7])
 	}
 	links := s.Devices[0].NVLinks
-	if len(links) != 18 || links[0].RemoteType != "unknown" || links[17].Active || links[17].RemoteType != "" {
+	if len(links) != 18 || links[0].RemoteType != "unknown" || links[17].Active == nil || *links[17].Active || links[17].RemoteType != "" {
 		t.Fatalf("%+v", links)
 	}
-	if l := (gpu.NVLink{Link: 5, Active: true, Version: of(4), RemoteType: "switch",
+	if l := (gpu.NVLink{Link: 5, Active: of(true), Version: of(4), RemoteType: "switch",
 		Errors: &gpu.NVLinkErrors{Replay: of(uint64(5)), Recovery: of(uint64(15)), CRCFlit: of(uint64(25)), CRCData: of(uint64(35))}}); !reflect.DeepEqual(links[5], l) {
 		t.Errorf("%+v", links[5])
 	}

@@ -29,7 +29,8 @@ func askNVLinks(h nvml.Device, d *gpu.Device) nvml.Return {
 			d.NVLinks = nil
 			return ret
 		}
-		l := gpu.NVLink{Link: i, Active: state == nvml.FEATURE_ENABLED}
+		active := state == nvml.FEATURE_ENABLED
+		l := gpu.NVLink{Link: i, Active: &active}
 		if version, ret := h.GetNvLinkVersion(i); ret == nvml.SUCCESS {
 			v := int(version)
 			l.Version = &v

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/probes"
@@ -28,17 +27,11 @@ func (a *app) close() {
 	}
 }
 
-// gpuPatience is how long a command that looks once waits for the driver's
-// first answer, which comes after the driver's initialisation.
-const gpuPatience = 5 * time.Second
-
 // awaitGPUs lets a command that looks only once see the GPUs' load, where one
 // of the collectors asks for it.
 func awaitGPUs(ctx context.Context, h *probes.Host, list []collectors.Collector) {
 	for _, c := range list {
 		if c.Doc().Name == "gpu" {
-			ctx, cancel := context.WithTimeout(ctx, gpuPatience)
-			defer cancel()
 			h.AwaitGPUs(ctx)
 			return
 		}

@@ -54,6 +54,18 @@ func TestNVML(t *testing.T) {
 	}
 }
 
+// A program that never says a word is named, and holds up nobody for long.
+func TestHangingNVML(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "nvml")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := fabricd("read", "gpu", "--gpu.nvml-path", program)
+	if code != exitUnknown || !strings.Contains(stderr, "not read: gpu: ") || !strings.Contains(stderr, "fabricd-nvml: is starting") {
+		t.Errorf("read: %d, %s", code, stderr)
+	}
+}
+
 // A program that only fails is shown, and not taken for GPUs that are well.
 func TestFailingNVML(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "nvml")

@@ -58,6 +58,9 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 			fmt.Fprintf(stderr, "fabricd: internal error: %v (please report it)\n", p)
 			code = exitInternal
 		}
+		if (code == exitUsage || code == exitInternal) && runsProgram(args) {
+			code = exitImpossible
+		}
 	}()
 	a := newApp(stdout, stderr)
 	command, err := a.parse(args)

@@ -14,6 +14,7 @@ import (
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/mempolicy"
+	"github.com/fabricd/fabricd/probes/pci"
 	"github.com/fabricd/fabricd/probes/topo"
 )
 
@@ -23,9 +24,18 @@ func (a *app) numaCommand() {
 	a.numaRunCommand(c)
 }
 
-// exitImpossible is numa run's own failure, told from the program's by the
-// number that env, nice and timeout have for it.
+// exitImpossible is numa run's own failure, whatever it is, told from the
+// program's by the number that env, nice and timeout have for it.
 const exitImpossible = 125
+
+// runsProgram says whether arguments are those of numa run.
+func runsProgram(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	at := slices.Index(args, "numa")
+	return at >= 0 && at+1 < len(args) && args[at+1] == "run"
+}
 
 // runNear are the flags of numa run.
 type runNear struct {
@@ -38,7 +48,7 @@ type runNear struct {
 func (a *app) numaRunCommand(parent *kingpin.CmdClause) {
 	var f runNear
 	a.actions["numa run"] = func() error { return a.numaRun(&f) }
-	c := parent.Command("run", "Run a program on the processors and memory of a GPU's, a NIC's or a named node: fabricd numa run --gpu 3 -- python3 train.py. It becomes the program, so signals and exit status are its own; 125 where what is asked is impossible, 126 and 127 as in a shell.")
+	c := parent.Command("run", "Run a program on the processors and memory of a GPU's, a NIC's or a named node: fabricd numa run --gpu 3 -- python3 train.py. It becomes the program, so signals and exit status are its own; 125 where fabricd itself fails, as with what is impossible here, 126 and 127 as in a shell.")
 	c.Flag("gpu", "The node of a GPU: its number as nvidia-smi counts, or its PCI address.").PlaceHolder("GPU").StringVar(&f.gpu)
 	c.Flag("nic", "The node of a NIC: its interface, RDMA device or PCI address.").PlaceHolder("DEVICE").StringVar(&f.nic)
 	c.Flag("node", "A node by its number.").PlaceHolder("NODE").StringVar(&f.node)
@@ -62,6 +72,9 @@ func (a *app) numaRun(f *runNear) error {
 	chosen, err := choose(h, c, f)
 	if err != nil {
 		return err
+	}
+	if f.command[0] == "" {
+		return impossible("the program's name is empty (an unset variable?)")
 	}
 	path, err := mempolicy.Find(f.command[0])
 	if err != nil {
@@ -173,7 +186,7 @@ func (f *runNear) find(inv *probes.Inventory, t *topo.Tree) (id int, why string,
 // numbers those of its driver by address.
 func (f *runNear) findGPU(t *topo.Tree) (*probes.Function, string) {
 	for _, g := range t.GPUs {
-		if g.Address == f.gpu {
+		if g.Address == kernelAddress(f.gpu) {
 			return g, "GPU " + f.gpu
 		}
 	}
@@ -193,8 +206,19 @@ func (f *runNear) findGPU(t *topo.Tree) (*probes.Function, string) {
 	return gpus[n], fmt.Sprintf("GPU %d, %s", n, gpus[n].Address)
 }
 
+// kernelAddress gives a PCI address as the kernel writes it: NVIDIA's tools
+// have eight digits of domain, lspci mostly none. Other names stay as they are.
+func kernelAddress(name string) string {
+	for _, s := range []string{name, "0000:" + name} {
+		if a, err := pci.ParseAddress(s); err == nil {
+			return a.String()
+		}
+	}
+	return name
+}
+
 func findNIC(inv *probes.Inventory, name string) *probes.Function {
-	if f := inv.Function(name); f != nil {
+	if f := inv.Function(kernelAddress(name)); f != nil {
 		return f
 	}
 	for _, n := range inv.Netdevs {

@@ -60,6 +60,10 @@ func TestChoose(t *testing.T) {
 	}{
 		{runNear{gpu: "0"}, -1, fmt.Sprintf("node 1 (GPU 0, 0000:16:00.0, numa_node 1): processors %s, memory of the nearest node", rest)},
 		{runNear{gpu: "0000:16:00.0"}, -1, "are allowed)"},
+		{runNear{gpu: "00000000:16:00.0"}, -1, "node 1 (GPU 00000000:16:00.0, numa_node 1)"},
+		{runNear{gpu: "16:00.0"}, -1, "node 1 (GPU 16:00.0, numa_node 1)"},
+		{runNear{gpu: "17:00.0"}, 0, "or a PCI address such as 0000:16:00.0"},
+		{runNear{nic: "17:00.0", strict: true}, 0, "memory only there"},
 		{runNear{nic: "eth0"}, 0, "node 0 (NIC eth0, numa_node 0): processors " + fmt.Sprint(allowed[0]) + ", memory preferred"},
 		{runNear{nic: "0000:17:00.0", strict: true}, 0, "memory only there"},
 		{runNear{node: "0"}, 0, "node 0: processors"},
@@ -134,7 +138,10 @@ func TestNumaRun(t *testing.T) {
 		{126, "is a directory", []string{"--node", "0", "--", "/"}},
 		{125, "there is no node 4095", []string{"--node", "4095", "--", "true"}},
 		{125, "want one of", []string{"--", "true"}},
-		{64, "command", []string{"--node", "0"}},
+		{125, "command", []string{"--node", "0"}},
+		{125, "--bad", []string{"--bad", "--", "true"}},
+		{125, "configuration file", []string{"--config.file", "/nonexistent", "--node", "0", "--", "true"}},
+		{125, "empty", []string{"--node", "0", "--", ""}},
 	} {
 		if out, code := run(test.args...); code != test.code || !strings.Contains(out, test.says) {
 			t.Errorf("%v: %d: %s", test.args, code, out)

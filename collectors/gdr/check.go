@@ -38,6 +38,9 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 			r.distance, _ = v.Topology.Distance(g, n)
 			if r.read {
 				r.found = reading.find(g, n)
+				if reading.DeniedErr != nil {
+					r.unseen = append(r.unseen, "the driver's parameters (/proc/driver/nvidia/params: "+probes.Reason(reading.DeniedErr)+")")
+				}
 			}
 			r.path(v)
 			all = append(all, r)

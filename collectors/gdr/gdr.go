@@ -9,6 +9,8 @@ package gdr
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -22,14 +24,22 @@ import (
 type Reading struct {
 	Kernel  string
 	Modules map[string]Module // by name, as /proc/modules lists them
+	// Hidden is why the loaded modules are not known; "" where they are.
+	Hidden string
 	// NVIDIA is the first line of /proc/driver/nvidia/version; "" without the driver.
 	NVIDIA string
+	// NVIDIAErr is why that line could not be read; nil where it is or is not there.
+	NVIDIAErr error
 	// Denied says that the driver was told to refuse (GrdmaPciTopoCheckOverride: 2).
 	Denied bool
+	// DeniedErr is why it is not known.
+	DeniedErr error
 	// PeerDirectory says that OFED's directory of peer memory clients exists,
-	// PeerClient which of NVIDIA's clients is registered there.
+	// PeerClient which of NVIDIA's clients is registered there, PeerErr why that
+	// is not known.
 	PeerDirectory bool
 	PeerClient    string
+	PeerErr       error
 	Peermem       Peermem
 }
 
@@ -72,15 +82,17 @@ const (
 // answer too.
 func (r reader) Read(time.Duration) (*Reading, error) {
 	now := &Reading{Kernel: r.text("proc/sys/kernel/osrelease"), Modules: map[string]Module{}}
-	if b, err := r.h.ReadFile("proc/modules"); err == nil {
-		now.Modules = parseModules(b)
+	b, err := r.h.ReadFile("proc/modules")
+	if now.Modules = parseModules(b); err != nil && !r.h.Exists("sys/module") {
+		now.Hidden = "/proc/modules: " + probes.Reason(err)
 	}
-	first, _, _ := strings.Cut(r.text("proc/driver/nvidia/version"), "\n")
-	now.NVIDIA = probes.Printable(first)
-	if b, err := r.h.ReadFile("proc/driver/nvidia/params"); err == nil {
-		now.Denied = denied(b)
-	}
-	now.PeerDirectory = r.h.Exists(peerMemory)
+	b, err = r.h.ReadFile("proc/driver/nvidia/version")
+	first, _, _ := strings.Cut(string(bytes.TrimSpace(b)), "\n")
+	now.NVIDIA, now.NVIDIAErr = probes.Printable(first), unless(err, fs.ErrNotExist)
+	b, err = r.h.ReadFile("proc/driver/nvidia/params")
+	now.Denied, now.DeniedErr = denied(b), unless(err, fs.ErrNotExist)
+	_, err = r.h.ReadDir(peerMemory)
+	now.PeerDirectory, now.PeerErr = err == nil, unless(err, fs.ErrNotExist)
 	for _, client := range []string{"nv_mem", "nv_mem_nc"} {
 		if r.h.Exists(path.Join(peerMemory, client, "version")) {
 			now.PeerClient = client
@@ -91,6 +103,14 @@ func (r reader) Read(time.Duration) (*Reading, error) {
 	now.Peermem = Peermem{Loaded: listed || r.h.Exists(peermem), Version: probes.Printable(r.text(peermem + "/version"))}
 	now.Peermem.Uses, _ = strconv.Atoi(r.text(peermem + "/refcnt"))
 	return now, nil
+}
+
+// unless gives an error that is not an answer.
+func unless(err, answer error) error {
+	if errors.Is(err, answer) {
+		return nil
+	}
+	return err
 }
 
 func (r reader) text(name string) string {

@@ -85,6 +85,12 @@ func TestGDR(t *testing.T) {
 			h.Dev("0000:19:00.0").Drop("infiniband")
 			h.Drop("sys/class/infiniband/mlx5_0")
 		}, "never: ok|info|warn|fail|unknown gdr *"},
+		{"modules that are not visible", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Drop("proc/modules") }, "expect: unknown gdr *\nsays: /proc/modules: absent\nsays: closed"},
+		{"modules that are not visible, dma-buf", "6.8.0", openDriver, inboxCore, func(h *host) { h.Drop("proc/modules") }, "expect: ok gdr *\nsays: dma-buf possible\nsays: not visible"},
+		{"modules in sysfs alone", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Drop("proc/modules").Set("sys/module/ib_core/refcnt", "1") }, "expect: fail gdr *\nsays: no peer memory module"},
+		{"a driver that may not be asked", "6.8.0", "", inboxCore, func(h *host) { h.Set("proc/driver/nvidia/version.err", "EACCES") }, "expect: unknown gdr *\nsays: version: permission denied"},
+		{"parameters that may not be read", "6.8.0", openDriver, inboxCore, func(h *host) { h.Set("proc/driver/nvidia/params.err", "EACCES") }, "expect: ok gdr *\nsays: params: permission denied"},
+		{"clients that may not be listed", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Set("sys/kernel/mm/memory_peers.err", "EACCES") }, "expect: unknown gdr *\nsays: memory_peers: "},
 		{"hostile modules", "6.8.0", openDriver, "x\n\x1b[31m ( ) - - -\nib_core\n" + inboxCore, nil, "expect: ok gdr *"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

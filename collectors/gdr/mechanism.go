@@ -34,6 +34,8 @@ func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 		return r.amd(nic)
 	case gpu.Vendor != pci.VendorNVIDIA:
 		return mechanism{why: "how a GPU of this maker shares its memory is not known to fabricd"}
+	case r.NVIDIAErr != nil:
+		return mechanism{why: "/proc/driver/nvidia/version: " + probes.Reason(r.NVIDIAErr)}
 	case r.NVIDIA == "":
 		return mechanism{why: "/proc/driver/nvidia/version is not there: NVIDIA's driver is not loaded or not visible"}
 	case r.Denied:
@@ -51,6 +53,10 @@ func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 		return mechanism{name: "dma-buf", why: "dma-buf possible (" + missing + "); " + why}
 	case peer:
 		return mechanism{name: "peermem", why: "peer memory, on weak evidence: " + why}
+	case r.Hidden != "":
+		return mechanism{why: "whether peer memory is registered cannot be told: " + r.Hidden + "; no dma-buf: " + missing}
+	case r.PeerErr != nil:
+		return mechanism{why: "whether peer memory is registered cannot be told: /" + peerMemory + ": " + probes.Reason(r.PeerErr) + "; no dma-buf: " + missing}
 	case missing == unknownKernel:
 		return mechanism{why: why + ", and " + missing + ": whether dma-buf is possible cannot be told"}
 	case nic.Driver == "efa" && r.Modules["efa"].OutOfTree:
@@ -76,6 +82,8 @@ func (r *Reading) amd(nic *probes.Function) mechanism {
 // the kernel's own core has no peer memory at all.
 func (r *Reading) peerMemory() (there, weak bool, why string) {
 	switch {
+	case r.Hidden != "" && r.PeerClient == "":
+		return false, false, "the loaded modules are not visible (" + r.Hidden + ")"
 	case r.PeerClient != "":
 		return true, false, "/sys/kernel/mm/memory_peers/" + r.PeerClient + " is registered"
 	case !r.Peermem.Loaded:

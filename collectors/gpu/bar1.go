@@ -38,7 +38,11 @@ func evalBAR1(r *row) collectors.Verdict {
 	case r.MemoryTotal == nil || *r.MemoryTotal == 0:
 		return r.unanswered("memory", "size of memory")
 	}
-	sizes := fmt.Sprintf("BAR1 has %s, the GPU's memory %s", bytesText(r.BAR1.Total), bytesText(*r.MemoryTotal))
+	window, memory := bytesText(r.BAR1.Total), bytesText(*r.MemoryTotal)
+	if window == memory && r.BAR1.Total != *r.MemoryTotal { // by less than what is written
+		window, memory = fmt.Sprint(r.BAR1.Total, " bytes"), fmt.Sprint(*r.MemoryTotal, " bytes")
+	}
+	sizes := fmt.Sprintf("BAR1 has %s, the GPU's memory %s", window, memory)
 	if r.BAR1.Total >= *r.MemoryTotal {
 		return collectors.Verdictf(collectors.OK, "%s", sizes)
 	}

@@ -73,13 +73,13 @@ func linkMetrics(address, link collectors.Label[linkRow]) []collectors.Metric[li
 		{Name: "gpu_nvlink_active", Help: "1 if the link is active.", Source: "NVML NVLink state",
 			Get: func(r *linkRow) (float64, bool) {
 				l := r.at()
-				return flag(l != nil && l.Active), l != nil
+				return flag(l != nil && l.IsActive()), l != nil && l.Active != nil
 			}},
 		{Name: "gpu_nvlink_info", Help: "1 for each active link: its version and what is at its other end.", Source: "NVML NVLink version, remote device type",
 			Labels: []collectors.Label[linkRow]{address, link,
 				{Name: "remote", Get: func(r *linkRow) string { return probes.Printable(r.at().RemoteType) }},
 				{Name: "version", Get: func(r *linkRow) string { return r.at().Generation() }}},
-			Get: func(r *linkRow) (float64, bool) { l := r.at(); return 1, l != nil && l.Active }},
+			Get: func(r *linkRow) (float64, bool) { l := r.at(); return 1, l != nil && l.IsActive() }},
 		{Name: "gpu_fabric_info", Help: "1 for each GPU behind NVSwitches: the state of its registration with them (completed is well) and its status.", Source: "NVML GPU fabric info",
 			Labels: []collectors.Label[linkRow]{address,
 				{Name: "state", Get: func(r *linkRow) string { return probes.Printable(r.Fabric.State) }},
@@ -114,18 +114,23 @@ func evalLink(r *linkRow, e *collectors.Env[linkRow]) collectors.Verdict {
 	if r.MIG != nil && *r.MIG {
 		return collectors.Verdictf(collectors.OK, "the GPU is split into MIG slices, which use no NVLink")
 	}
-	active, counted := 0, false
+	active, untold, counted := 0, 0, false
 	for i := range r.NVLinks {
 		l := &r.NVLinks[i]
 		if r.judge(l, e.Newest()).Status != collectors.None {
 			return collectors.Verdict{}
 		}
-		if l.Active {
+		switch {
+		case l.Active == nil:
+			untold++
+		case *l.Active:
 			active++
 		}
 		counted = counted || l.Errors != nil
 	}
 	switch {
+	case untold > 0:
+		return collectors.Verdictf(collectors.Unknown, "%d of %d NVLinks are active; of %d the driver tells no state", active, len(r.NVLinks), untold)
 	case active == 0:
 		return r.unlinked(e.Rows)
 	case r.Fabric != nil && !r.fabricWell():
@@ -168,13 +173,16 @@ func (r *linkRow) judge(l *gpu.NVLink, past []collectors.Sample[linkRow]) collec
 	if r.MIG != nil && *r.MIG {
 		return collectors.Verdict{}
 	}
-	if !l.Active {
+	if l.Active == nil {
+		return collectors.Verdict{}
+	}
+	if !*l.Active {
 		if !r.HasNVLink() {
 			return collectors.Verdict{}
 		}
 		active := 0
 		for i := range r.NVLinks {
-			active += int(flag(r.NVLinks[i].Active))
+			active += int(flag(r.NVLinks[i].IsActive()))
 		}
 		return collectors.Verdictf(collectors.Fail, "NVLink %d is inactive, while %d of the GPU's %d are active", l.Link, active, len(r.NVLinks)).
 			Remedyf("look for Xid 74 in dmesg and at nvidia-smi nvlink --status; reset GPU and NVSwitch or reboot; if it stays, reseat the module or bridge").

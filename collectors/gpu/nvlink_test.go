@@ -16,7 +16,7 @@ func of[T any](v T) *T { return &v }
 func linked(address string, errors gpu.NVLinkErrors, active ...bool) gpu.Device {
 	d := gpu.Device{PCIBusID: address, Name: "H100"}
 	for i, on := range active {
-		d.NVLinks = append(d.NVLinks, gpu.NVLink{Link: i, Active: on, Version: of(4), RemoteType: "switch", Errors: &errors})
+		d.NVLinks = append(d.NVLinks, gpu.NVLink{Link: i, Active: &on, Version: of(4), RemoteType: "switch", Errors: &errors})
 	}
 	return d
 }
@@ -53,6 +53,8 @@ func TestNVLink(t *testing.T) {
 		{"picture", film(up), "expect: unknown nvlink 0000:16:00.0\nsays: 2 of 2\nsays: second\nnever: ok|fail|warn nvlink *"},
 		{"well", film(up, up), "expect: ok nvlink 0000:16:00.0\nsays: 2 of 2"},
 		{"one inactive", film(linked(address, none, true, false, true)), "expect: fail nvlink 1\nsays: NVLink 1 is inactive\nnever: ok|unknown nvlink *\nnever: fail nvlink 0"},
+		{"no state told", film(with(linked(address, none, true, true, true), func(d *gpu.Device) { d.NVLinks[1].Active = nil })), "expect: unknown nvlink 0000:16:00.0\nsays: 2 of 3 NVLinks are active; of 1\nnever: ok|fail|warn nvlink *"},
+		{"no state told, another inactive", film(with(linked(address, none, true, true, false), func(d *gpu.Device) { d.NVLinks[1].Active = nil })), "expect: fail nvlink 2\nnever: ok nvlink *"},
 		{"all inactive", film(linked(address, none, false, false)), "expect: ok nvlink *\nsays: none of 2\nnever: warn|fail nvlink *"},
 		{"errors grow", film(up, grown), "expect: warn nvlink 0\nsays: crc_flit by 5\nexpect: warn nvlink 1\nnever: ok nvlink *"},
 		{"grew long ago", film(up, grown, grown), "expect: ok nvlink 0000:16:00.0"},
@@ -111,10 +113,11 @@ func TestBAR1(t *testing.T) {
 		device gpu.Device
 		expect string
 	}{
-		"smaller":  {sizes(256<<20, 80<<30), "expect: info gpu_bar1 0000:16:00.0\nsays: 256 MiB\nsays: 80 GiB"},
-		"as large": {sizes(80<<30, 80<<30), "expect: ok gpu_bar1 *"},
-		"not told": {hosttest.Busy(address, 1), "expect: unknown gpu_bar1 *\nsays: BAR1"},
-		"zero":     {sizes(0, 80<<30), "expect: unknown gpu_bar1 *"},
+		"smaller":   {sizes(256<<20, 80<<30), "expect: info gpu_bar1 0000:16:00.0\nsays: 256 MiB\nsays: 80 GiB"},
+		"as large":  {sizes(80<<30, 80<<30), "expect: ok gpu_bar1 *"},
+		"not told":  {hosttest.Busy(address, 1), "expect: unknown gpu_bar1 *\nsays: BAR1"},
+		"by little": {sizes(80<<30-1<<20, 80<<30), "expect: info gpu_bar1 *\nsays: 85898297344 bytes"},
+		"zero":      {sizes(0, 80<<30), "expect: unknown gpu_bar1 *"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -118,8 +118,8 @@ func TestACSBetweenGPUs(t *testing.T) {
 		return func(h *host) {
 			a, b := hosttest.Busy("0000:18:00.0", 0), hosttest.Busy("0000:19:00.0", 0)
 			for i, on := range active {
-				a.NVLinks = append(a.NVLinks, gpus.NVLink{Link: i, Active: on})
-				b.NVLinks = append(b.NVLinks, gpus.NVLink{Link: i, Active: on})
+				a.NVLinks = append(a.NVLinks, gpus.NVLink{Link: i, Active: &on})
+				b.NVLinks = append(b.NVLinks, gpus.NVLink{Link: i, Active: &on})
 			}
 			h.NVML(a, b)
 		}

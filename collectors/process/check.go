@@ -48,13 +48,14 @@ func eval(r *row, e *collectors.Env[row]) collectors.Verdict {
 	if at := r.nearestAllowed(); at != same {
 		note(severity(at), "may run only on CPUs %s (node %s)", r.Status.CPUs, nodesText(r.allowed))
 	}
-	limit := e.Threshold("remote_percent") / 100 * float64(r.Pages.Sum())
-	share := func(n uint64) float64 { return 100 * float64(n) / float64(max(r.Pages.Sum(), 1)) }
+	most := e.Threshold("remote_percent")
+	limit := most / 100 * float64(r.Pages.Sum())
+	share := func(n uint64) string { return percentText(100*float64(n)/float64(max(r.Pages.Sum(), 1)), most) }
 	switch {
 	case float64(r.far) > limit:
-		note(collectors.Warn, "has %.0f %% of %s on nodes of another socket", share(r.far), sizeText(r.Pages.Sum()))
+		note(collectors.Warn, "has %s of %s on nodes of another socket", share(r.far), sizeText(r.Pages.Sum()))
 	case float64(r.far+r.near) > limit:
-		note(collectors.Info, "has %.0f %% of %s on other nodes", share(r.far+r.near), sizeText(r.Pages.Sum()))
+		note(collectors.Info, "has %s of %s on other nodes", share(r.far+r.near), sizeText(r.Pages.Sum()))
 	}
 	who := fmt.Sprintf("%s (%d) on the GPU of node %d", r.name(), r.PID, r.own.V)
 	if len(away) == 0 {
@@ -129,14 +130,14 @@ func severity(c closeness) collectors.Status {
 }
 
 // well is the verdict on a process of which nothing is known to be wrong.
-func (r *row) well(who string, local float64) collectors.Verdict {
+func (r *row) well(who, local string) collectors.Verdict {
 	if r.Pages == nil {
 		return collectors.Verdictf(collectors.Unknown, "%s may run there; of its memory nothing is known: %s", who, r.Why)
 	}
 	if r.Pages.Sum() == 0 {
 		return collectors.Verdictf(collectors.Unknown, "%s may run there; its numa_maps tells of no memory", who)
 	}
-	return collectors.Verdictf(collectors.OK, "%s may run there and has %.0f %% of %s there", who, local, sizeText(r.Pages.Sum()))
+	return collectors.Verdictf(collectors.OK, "%s may run there and has %s of %s there", who, local, sizeText(r.Pages.Sum()))
 }
 
 func (r *row) name() string {
@@ -161,6 +162,18 @@ func pagesText(p map[int]uint64) string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")
+}
+
+// percentText writes a share with as many digits as it takes not to seem
+// nothing, all, or the limit, which it is not.
+func percentText(share, limit float64) string {
+	for digits := 0; ; digits++ {
+		text := strconv.FormatFloat(share, 'f', digits, 64)
+		v, _ := strconv.ParseFloat(text, 64)
+		if v == share || digits == 3 || v != 0 && v != 100 && v != limit {
+			return text + " %"
+		}
+	}
 }
 
 // sizeText writes a size: "12 MiB", "3.3 GiB".

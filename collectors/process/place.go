@@ -27,6 +27,13 @@ type row struct {
 
 func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 	var all []row
+	if len(list) == 0 { // no unit, or none that was read: there is no source
+		for _, f := range v.Topology.GPUs {
+			if f.Vendor == pci.VendorNVIDIA && f.Driver == "nvidia" {
+				all = append(all, row{gpu: f.Address, unknown: "which processes use the GPU is not known: NVIDIA's driver did not tell (see the GPU's other findings)"})
+			}
+		}
+	}
 	for _, u := range list {
 		r := u.Reading
 		for _, f := range v.Topology.GPUs {

@@ -27,7 +27,7 @@ var errVersion = errors.New(childName + ": is of another version than fabricd: i
 // errStarting is a child that did not yet answer.
 type errStarting struct{}
 
-func (errStarting) Error() string { return childName + ": is starting" }
+func (errStarting) Error() string { return childName + ": is starting; the driver did not answer yet" }
 
 // errHung is a child that did not answer in time.
 type errHung struct {

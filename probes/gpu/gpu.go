@@ -73,7 +73,7 @@ type BAR1 struct {
 // NVLink is one link of a GPU.
 type NVLink struct {
 	Link       int           `json:"link"`
-	Active     bool          `json:"active"`
+	Active     *bool         `json:"active,omitempty"`  // nil: the driver does not tell
 	Version    *int          `json:"version,omitempty"` // NVML's number: 4 is NVLink 3.0, 6 is NVLink 4.0
 	RemoteType string        `json:"remote_type,omitempty"`
 	Errors     *NVLinkErrors `json:"errors,omitempty"`
@@ -203,10 +203,13 @@ func (d *Device) Gone() bool { return d.Lost || d.ResetRequired }
 
 // HasNVLink says whether any link of the GPU is active.
 func (d *Device) HasNVLink() bool {
-	for _, l := range d.NVLinks {
-		if l.Active {
+	for i := range d.NVLinks {
+		if l := &d.NVLinks[i]; l.IsActive() {
 			return true
 		}
 	}
 	return false
 }
+
+// IsActive says whether the link is known to be active.
+func (l *NVLink) IsActive() bool { return l.Active != nil && *l.Active }

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 			Minor: of(3), UUID: "GPU-0", Name: "NVIDIA H200", PCIBusID: "00000000:8D:00.0", Address: "0000:8d:00.0",
 			PCIe:             &PCIe{Generation: of(5), GenerationMax: of(5), GenerationDeviceMax: of(5), Width: of(16), WidthMax: of(16), Replays: of(uint64(0))},
 			PerformanceState: of(0), Utilization: of(97), MemoryTotal: of(uint64(150754820096)), BAR1: &BAR1{Total: 274877906944, Used: of(uint64(1703936))}, MIG: of(false),
-			NVLinks: []NVLink{{Link: 0}, {Link: 1, Active: true, Version: of(4), RemoteType: "switch", Errors: &NVLinkErrors{Replay: of(uint64(0)), CRCFlit: of(uint64(7))}}},
+			NVLinks: []NVLink{{Link: 0, Active: of(false)}, {Link: 1, Active: of(true), Version: of(4), RemoteType: "switch", Errors: &NVLinkErrors{Replay: of(uint64(0)), CRCFlit: of(uint64(7))}}},
 			Fabric:  &Fabric{State: "completed", Status: "success"}, Processes: []Process{{PID: 4242, UsedMemory: of(uint64(1184890880))}, {PID: 1}},
 		},
 		{Index: 1, PCIBusID: "00010000:e1:00.0", Address: "10000:e1:00.0", Lost: true},

@@ -7,7 +7,9 @@ package numaview
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -228,6 +230,8 @@ func (b *builder) processes(d *Document) {
 		switch {
 		case r.Foreign:
 			one.Unknown = "of another PID namespace"
+		case errors.Is(p.Err, fs.ErrNotExist):
+			one.Unknown = "ended meanwhile, or hidden"
 		case p.Err != nil:
 			one.Unknown = probes.Reason(p.Err)
 		}

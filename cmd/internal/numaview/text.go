@@ -141,7 +141,7 @@ func (t *text) process(p *Process) {
 	for _, address := range p.GPUs {
 		labels = append(labels, cmp.Or(t.label[address], address))
 	}
-	line := fmt.Sprintf("  %d %s  on %s", p.PID, p.Name, strings.Join(labels, " "))
+	line := fmt.Sprintf("  %d %s  on %s", p.PID, cmp.Or(p.Name, "(no name)"), strings.Join(labels, " "))
 	if p.CPUs != "" {
 		line += fmt.Sprintf("  CPUs %s (node %s)", p.CPUs, strings.ReplaceAll(strings.Trim(fmt.Sprint(p.CPUNodes), "[]"), " ", ", "))
 	}

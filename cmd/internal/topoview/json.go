@@ -83,12 +83,16 @@ func (m *Machine) function(f *probes.Function) Function {
 		d.GPU = &GPU{Index: g.Index, Name: printable(g.Name), UUID: printable(g.UUID), Utilization: g.Utilization}
 		if len(g.NVLinks) > 0 {
 			active := 0
-			for _, l := range g.NVLinks {
-				if l.Active {
+			told := true
+			for i := range g.NVLinks {
+				told = told && g.NVLinks[i].Active != nil
+				if g.NVLinks[i].IsActive() {
 					active++
 				}
 			}
-			d.GPU.ActiveNVLinks = &active
+			if told {
+				d.GPU.ActiveNVLinks = &active
+			}
 		}
 	}
 	for _, n := range f.Netdevs {

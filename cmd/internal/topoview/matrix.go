@@ -118,9 +118,9 @@ func switched(d *gpu.Device) int {
 		return 0
 	}
 	n := 0
-	for _, l := range d.NVLinks {
-		switch {
-		case !l.Active:
+	for i := range d.NVLinks {
+		switch l := &d.NVLinks[i]; {
+		case !l.IsActive():
 		case l.RemoteType != "switch":
 			return 0
 		default:

@@ -19,7 +19,8 @@ func snapshotOf(index int, address string, links ...gpu.NVLink) *gpu.Snapshot {
 func links(kinds string) []gpu.NVLink {
 	var list []gpu.NVLink
 	for i, k := range kinds {
-		l := gpu.NVLink{Link: i, Active: k != 'd', RemoteType: "switch"}
+		active := k != 'd'
+		l := gpu.NVLink{Link: i, Active: &active, RemoteType: "switch"}
 		if k == 'g' {
 			l.RemoteType = "gpu"
 		}
