@@ -242,7 +242,7 @@ func problemText(st *unitState, now time.Duration, stale bool) string {
 		return fmt.Sprintf("%s: %s", st.name, firstLine(st.err))
 	case stale && st.name == "reading":
 		return "stale: the read is stuck"
-	case stale && st.name == "opening" && now-st.at > minFresh:
+	case stale && st.name == "opening" && now-st.at > openPatience:
 		return "stale: opening it is stuck"
 	}
 	return ""

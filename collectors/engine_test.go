@@ -188,6 +188,10 @@ func TestStuckOpening(t *testing.T) {
 			return nil
 		}}
 		e := started(t, Options{Collectors: []Collector{s.spec("a", 100*time.Millisecond, "bad", "good")}})
+		time.Sleep(9 * time.Second)
+		if got := e.State().Troubles(); len(got) != 0 {
+			t.Error(got)
+		}
 		time.Sleep(3 * time.Second)
 		if got := e.State().Troubles(); len(got) != 1 || got[0] != "a bad: stale: opening it is stuck" {
 			t.Error(got)

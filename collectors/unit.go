@@ -22,8 +22,9 @@ const (
 	retryAbsent  = time.Minute      // an absent source is asked again
 	retryRefused = 30 * time.Second
 	retryFailed  = time.Second
-	minFresh     = time.Second // a reading is good for at least this long
-	freshPeriods = 3           // and for so many periods
+	minFresh     = time.Second      // a reading is good for at least this long
+	freshPeriods = 3                // and for so many periods
+	openPatience = 10 * time.Second // opening may take this long: a driver's first answer, a program for the kernel
 )
 
 // A reading is a published snapshot. It is never changed.

@@ -140,7 +140,7 @@ func askRemotes(h nvml.Device, d *gpu.Device) nvml.Return {
 		nvml.NVLINK_DEVICE_TYPE_SWITCH: "switch", nvml.NVLINK_DEVICE_TYPE_UNKNOWN: "unknown",
 	}
 	for i := range d.NVLinks {
-		if !d.NVLinks[i].Active {
+		if !d.NVLinks[i].IsActive() {
 			continue
 		}
 		kind, ret := h.GetNvLinkRemoteDeviceType(d.NVLinks[i].Link)

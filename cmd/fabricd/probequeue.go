@@ -32,7 +32,7 @@ type queueFlags struct {
 func (a *app) probeQueueCommand(parent *kingpin.CmdClause) {
 	var f queueFlags
 	a.actions["probe queue"] = func() error { return a.probeQueue(&f) }
-	c := parent.Command("queue", "Watch transmit queues: how many bytes are in flight, and above them, many times a second. It only reads. In a terminal the picture is drawn in place; a summary follows.")
+	c := parent.Command("queue", "Watch transmit queues: how many bytes are in flight, and above them, many times a second. It only reads. In a terminal the picture is drawn in place; a summary follows. Exit status 1: an interface went away meanwhile; 3: there is none to watch.")
 	c.Flag("netdev", "Interface to watch, of whatever kind (repeatable); by default all that belong to hardware.").PlaceHolder("NAME").StringsVar(&f.netdevs)
 	durationVar(c.Flag("interval", "Time between two looks, from 1ms to 1s.").PlaceHolder("1ms"), "--interval", &f.every, fastest, fastest, slowest)
 	durationVar(c.Flag("for", "How long to watch; by default until it is interrupted.").PlaceHolder("10s"), "--for", &f.length, 0, fastest, 30*24*time.Hour)

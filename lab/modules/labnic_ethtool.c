@@ -353,7 +353,12 @@ static int set_ringparam(struct net_device *netdev, struct ethtool_ringparam *ri
 static void get_channels(struct net_device *netdev, struct ethtool_channels *channels)
 {
 	channels->max_combined = LABNIC_PRIOS;
-	channels->combined_count = LABNIC_PRIOS;
+	channels->combined_count = netdev->real_num_tx_queues;
+}
+
+static int set_channels(struct net_device *netdev, struct ethtool_channels *channels)
+{
+	return netif_set_real_num_tx_queues(netdev, channels->combined_count);
 }
 
 static int get_tunable(struct net_device *netdev, const struct ethtool_tunable *tunable, void *data)
@@ -395,6 +400,7 @@ const struct ethtool_ops labnic_ethtool_ops = {
 	.get_ringparam = get_ringparam,
 	.set_ringparam = set_ringparam,
 	.get_channels = get_channels,
+	.set_channels = set_channels,
 	.get_tunable = get_tunable,
 	.set_tunable = set_tunable,
 };

@@ -20,8 +20,12 @@ func (v *View) Lines(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range v.queues {
 		if l.recent > 0 {
-			fmt.Fprintf(&b, "%7.1fs  %s tx %d: peak %s, limit %s, occupied in %.1f %% of %d samples\n",
-				v.end.Seconds(), l.netdev, l.index, size(l.recent), size(l.limit), 100*float64(l.recentOccupied)/float64(max(l.recentSamples, 1)), l.recentSamples)
+			limit := "without limit"
+			if l.limits {
+				limit = "limit " + size(l.limit)
+			}
+			fmt.Fprintf(&b, "%7.1fs  %s tx %d: peak %s, %s, occupied in %.1f %% of %d samples\n",
+				v.end.Seconds(), l.netdev, l.index, size(l.recent), limit, 100*float64(l.recentOccupied)/float64(max(l.recentSamples, 1)), l.recentSamples)
 		}
 		l.recent, l.recentSamples, l.recentOccupied = 0, 0, 0
 	}
