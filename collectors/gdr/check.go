@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
+	gpus "github.com/fabricd/fabricd/collectors/gpu"
 	"github.com/fabricd/fabricd/collectors/pcie"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/topo"
@@ -19,6 +20,7 @@ type row struct {
 	found    mechanism
 	slow     []string // what on the way makes it slow or unused, with the check that judges it
 	unseen   []string
+	strict   bool // the NIC may not mark its writes as relaxed in order
 	read     bool
 }
 
@@ -27,6 +29,7 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 	if len(list) > 0 {
 		reading = list[0].Reading
 	}
+	told := gpus.Snapshot(v)
 	var all []row
 	for _, g := range v.Topology.GPUs {
 		nics := v.Topology.Best(g).NICs
@@ -38,6 +41,9 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 			r.distance, _ = v.Topology.Distance(g, n)
 			if r.read {
 				r.found = reading.find(g, n)
+				if d := told.Find(g.Address); d != nil && d.Gone() {
+					r.found = mechanism{why: "the driver cannot reach the GPU: see pcie_lost"}
+				}
 				if reading.DeniedErr != nil {
 					r.unseen = append(r.unseen, "the driver's parameters (/proc/driver/nvidia/params: "+probes.Reason(reading.DeniedErr)+")")
 				}
@@ -62,6 +68,9 @@ func (r *row) path(v *collectors.View) {
 		} else if len(unseen) > 0 {
 			r.unseen = append(r.unseen, "ACS ("+unseen[0]+")")
 		}
+	}
+	if relaxed, known := pcie.RelaxedOrdering(v, r.nic); known && !relaxed {
+		r.strict = true
 	}
 	for _, f := range []*probes.Function{r.gpu, r.nic} {
 		switch domain := f.IOMMUType; {
@@ -103,7 +112,7 @@ func columns() collectors.Columns[row] {
 				{Name: "device", Get: func(r *row) string { rdma, _ := topo.Names(r.nic); return strings.Join(rdma, ",") }},
 				{Name: "netdev", Get: func(r *row) string { _, n := topo.Names(r.nic); return strings.Join(n, ",") }},
 			},
-			Uses: []string{"pcie"},
+			Uses: []string{"pcie", "gpu"},
 			Eval: func(r *row, _ *collectors.Env[row]) collectors.Verdict { return eval(r) },
 		}},
 	}
@@ -124,6 +133,9 @@ func eval(r *row) collectors.Verdict {
 	case len(r.slow) > 0:
 		v.Status = collectors.Info
 		v.Reason += "; but " + strings.Join(r.slow, "; ")
+	}
+	if r.strict {
+		v.Reason += "; the NIC's relaxed ordering is off (see pcie_payload)"
 	}
 	if len(r.unseen) > 0 {
 		v.Reason += "; not visible: " + strings.Join(r.unseen, ", ")

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,10 +36,9 @@ type Reading struct {
 	// DeniedErr is why it is not known.
 	DeniedErr error
 	// PeerDirectory says that OFED's directory of peer memory clients exists,
-	// PeerClient which of NVIDIA's clients is registered there, PeerErr why that
-	// is not known.
+	// Peers which clients are registered there, PeerErr why that is not known.
 	PeerDirectory bool
-	PeerClient    string
+	Peers         []string
 	PeerErr       error
 	Peermem       Peermem
 }
@@ -83,7 +83,13 @@ const (
 func (r reader) Read(time.Duration) (*Reading, error) {
 	now := &Reading{Kernel: r.text("proc/sys/kernel/osrelease"), Modules: map[string]Module{}}
 	b, err := r.h.ReadFile("proc/modules")
-	if now.Modules = parseModules(b); err != nil && !r.h.Exists("sys/module") {
+	now.Modules = parseModules(b)
+	if _, listed := now.Modules["ib_core"]; err != nil {
+		r.tainted(now.Modules)
+	} else if !listed { // built in
+		now.Modules["ib_core"] = Module{}
+	}
+	if err != nil && !r.h.Exists("sys/module") {
 		now.Hidden = "/proc/modules: " + probes.Reason(err)
 	}
 	b, err = r.h.ReadFile("proc/driver/nvidia/version")
@@ -91,18 +97,41 @@ func (r reader) Read(time.Duration) (*Reading, error) {
 	now.NVIDIA, now.NVIDIAErr = probes.Printable(first), unless(err, fs.ErrNotExist)
 	b, err = r.h.ReadFile("proc/driver/nvidia/params")
 	now.Denied, now.DeniedErr = denied(b), unless(err, fs.ErrNotExist)
-	_, err = r.h.ReadDir(peerMemory)
+	now.Peers, err = r.peers()
 	now.PeerDirectory, now.PeerErr = err == nil, unless(err, fs.ErrNotExist)
-	for _, client := range []string{"nv_mem", "nv_mem_nc"} {
-		if r.h.Exists(path.Join(peerMemory, client, "version")) {
-			now.PeerClient = client
-			break
-		}
-	}
 	_, listed := now.Modules["nvidia_peermem"]
 	now.Peermem = Peermem{Loaded: listed || r.h.Exists(peermem), Version: probes.Printable(r.text(peermem + "/version"))}
 	now.Peermem.Uses, _ = strconv.Atoi(r.text(peermem + "/refcnt"))
 	return now, nil
+}
+
+// tainted reads what sysfs tells of the modules whose origin counts, where
+// /proc/modules cannot be read.
+func (r reader) tainted(modules map[string]Module) {
+	for _, name := range []string{"ib_core", "efa"} {
+		if b, err := r.h.ReadFile("sys/module/" + name + "/taint"); err == nil {
+			modules[name] = Module{OutOfTree: bytes.ContainsRune(b, 'O')}
+		}
+	}
+}
+
+// peers lists the registered clients. One that is no longer has no files.
+func (r reader) peers() ([]string, error) {
+	list, err := r.h.ReadDir(peerMemory)
+	return slices.DeleteFunc(list, func(client string) bool {
+		files, err := r.h.ReadDir(path.Join(peerMemory, client))
+		return err == nil && len(files) == 0
+	}), err
+}
+
+// peer gives the first registered client whose name begins so.
+func (r *Reading) peer(name string) string {
+	for _, client := range r.Peers {
+		if strings.HasPrefix(client, name) {
+			return probes.Printable(client)
+		}
+	}
+	return ""
 }
 
 // unless gives an error that is not an answer.

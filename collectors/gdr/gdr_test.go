@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fabricd/fabricd/collectors/internal/hosttest"
+	"github.com/fabricd/fabricd/probes/gpu"
 )
 
 const (
@@ -79,6 +80,10 @@ func TestGDR(t *testing.T) {
 		}, "expect: info gdr mlx5_9\nsays: NODE\nsays: PXB"},
 
 		{"AMD", "6.8.0", "", inboxCore, func(h *host) { h.Dev("0000:18:00.0").ID("1002:74a1").Driver("amdgpu") }, "expect: ok gdr *\nsays: amdgpu"},
+		{"AMD, registered", "5.4.0", "", ofedCore, func(h *host) {
+			h.Dev("0000:18:00.0").ID("1002:74a1").Driver("amdgpu")
+			h.Set("sys/kernel/mm/memory_peers/amdkfd/version", "1.0")
+		}, "expect: ok gdr *\nsays: amdkfd"},
 		{"AMD on an old kernel", "5.4.0", "", inboxCore, func(h *host) { h.Dev("0000:18:00.0").ID("1002:74a1").Driver("amdgpu") }, "expect: unknown gdr *"},
 		{"another maker", "6.8.0", "", inboxCore, func(h *host) { h.Dev("0000:18:00.0").ID("1da3:1020").Set("class", "0x120000") }, "expect: unknown gdr *"},
 		{"no RDMA", "6.8.0", openDriver, inboxCore, func(h *host) {
@@ -88,6 +93,18 @@ func TestGDR(t *testing.T) {
 		{"modules that are not visible", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Drop("proc/modules") }, "expect: unknown gdr *\nsays: /proc/modules: absent\nsays: closed"},
 		{"modules that are not visible, dma-buf", "6.8.0", openDriver, inboxCore, func(h *host) { h.Drop("proc/modules") }, "expect: ok gdr *\nsays: dma-buf possible\nsays: not visible"},
 		{"modules in sysfs alone", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Drop("proc/modules").Set("sys/module/ib_core/refcnt", "1") }, "expect: fail gdr *\nsays: no peer memory module"},
+		{"modules in sysfs alone, OFED's core", "5.4.0", closedDriver, "", func(h *host) {
+			module("0")(h)
+			h.Drop("proc/modules").Set("sys/module/ib_core/taint", "OE")
+		}, "expect: ok gdr *\nsays: weak evidence"},
+		{"modules in sysfs alone, a core of unknown origin", "5.4.0", closedDriver, "", func(h *host) {
+			module("0")(h)
+			h.Drop("proc/modules").Set("sys/module/ib_core/refcnt", "3")
+		}, "expect: unknown gdr *\nsays: not visible"},
+		{"an entry without a version", "5.4.0", closedDriver, ofedCore, func(h *host) { h.Set("sys/kernel/mm/memory_peers/nv_mem/num_alloc_mrs", "3") }, "expect: ok gdr *\nsays: nv_mem is registered"},
+		{"another NIC driver", "6.8.0", openDriver, inboxCore, func(h *host) { h.Dev("0000:19:00.0").Driver("mana") }, "expect: unknown gdr *\nsays: mana"},
+		{"a GPU handed on", "6.8.0", openDriver, inboxCore, func(h *host) { h.Dev("0000:18:00.0").Driver("vfio-pci") }, "expect: unknown gdr *\nsays: bound to vfio-pci"},
+		{"a lost GPU", "6.8.0", openDriver, inboxCore, func(h *host) { h.NVML(gpu.Device{PCIBusID: "0000:18:00.0", Lost: true}) }, "expect: unknown gdr *\nsays: pcie_lost"},
 		{"a driver that may not be asked", "6.8.0", "", inboxCore, func(h *host) { h.Set("proc/driver/nvidia/version.err", "EACCES") }, "expect: unknown gdr *\nsays: version: permission denied"},
 		{"parameters that may not be read", "6.8.0", openDriver, inboxCore, func(h *host) { h.Set("proc/driver/nvidia/params.err", "EACCES") }, "expect: ok gdr *\nsays: params: permission denied"},
 		{"clients that may not be listed", "5.4.0", closedDriver, inboxCore, func(h *host) { h.Set("sys/kernel/mm/memory_peers.err", "EACCES") }, "expect: unknown gdr *\nsays: memory_peers: "},

@@ -17,14 +17,16 @@ type mechanism struct {
 	why  string
 }
 
-// dmabufDrivers are the NICs' drivers whose RDMA side registers dma-buf
-// memory (reg_user_mr_dmabuf in Linux 6.12).
-func dmabufDriver(driver string) bool {
+// dmabufDriver says whether the RDMA side of a NIC's driver registers dma-buf
+// memory (reg_user_mr_dmabuf in Linux 6.12), and whether that is known.
+func dmabufDriver(driver string) (does, known bool) {
 	switch driver {
-	case "mlx5_core", "bnxt_en", "ice", "efa":
-		return true
+	case "mlx5_core", "bnxt_en", "ice", "i40e", "efa":
+		return true, true
+	case "mlx4_core", "hns3", "cxgb4", "qede", "be2net", "hfi1", "ib_qib", "vmw_pvrdma":
+		return false, true
 	}
-	return false
+	return false, false
 }
 
 // find tells the mechanism between a GPU and a NIC.
@@ -32,6 +34,8 @@ func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 	switch {
 	case gpu.Vendor == pci.VendorAMD:
 		return r.amd(nic)
+	case gpu.Vendor == pci.VendorNVIDIA && gpu.Driver != "" && gpu.Driver != "nvidia":
+		return mechanism{why: "the GPU is bound to " + gpu.Driver + ": NVIDIA's driver does not have it"}
 	case gpu.Vendor != pci.VendorNVIDIA:
 		return mechanism{why: "how a GPU of this maker shares its memory is not known to fabricd"}
 	case r.NVIDIAErr != nil:
@@ -57,6 +61,10 @@ func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 		return mechanism{why: "whether peer memory is registered cannot be told: " + r.Hidden + "; no dma-buf: " + missing}
 	case r.PeerErr != nil:
 		return mechanism{why: "whether peer memory is registered cannot be told: /" + peerMemory + ": " + probes.Reason(r.PeerErr) + "; no dma-buf: " + missing}
+	case r.Peermem.Loaded && !r.PeerDirectory && !r.coreKnown():
+		return mechanism{why: "nvidia_peermem is loaded, and whether the RDMA core is OFED's is not visible; no dma-buf: " + missing}
+	case missing == unknownDriver:
+		return mechanism{why: fmt.Sprintf("%s; whether the NIC's driver %s registers dma-buf memory is not known", why, nic.Driver)}
 	case missing == unknownKernel:
 		return mechanism{why: why + ", and " + missing + ": whether dma-buf is possible cannot be told"}
 	case nic.Driver == "efa" && r.Modules["efa"].OutOfTree:
@@ -65,9 +73,13 @@ func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 	return mechanism{name: "none", why: fmt.Sprintf("%s, and no dma-buf: %s; NVIDIA driver: %s; NIC driver %s: %s", why, missing, r.driverText(), nic.Driver, r.coreText())}
 }
 
-// amd tells AMD's mechanism: its GPUs share memory by dma-buf alone.
+// amd tells AMD's mechanism: dma-buf, or OFED's peer memory, where amdgpu
+// registers itself without a module of its own.
 func (r *Reading) amd(nic *probes.Function) mechanism {
-	if !dmabufDriver(nic.Driver) {
+	if client := r.peer("amdkfd"); client != "" {
+		return mechanism{name: "peermem", why: "peer memory: /" + peerMemory + "/" + client + " is registered"}
+	}
+	if does, _ := dmabufDriver(nic.Driver); !does {
 		return mechanism{why: fmt.Sprintf("the NIC's driver %s is not known to register dma-buf memory", nic.Driver)}
 	}
 	if known, ok := r.kernelHasDmabuf(); !known || !ok {
@@ -81,11 +93,12 @@ func (r *Reading) amd(nic *probes.Function) mechanism {
 // weak evidence when something uses it, or when OFED's core shows no directory;
 // the kernel's own core has no peer memory at all.
 func (r *Reading) peerMemory() (there, weak bool, why string) {
+	client := r.peer("nv_mem")
 	switch {
-	case r.Hidden != "" && r.PeerClient == "":
+	case client != "":
+		return true, false, "/" + peerMemory + "/" + client + " is registered"
+	case r.Hidden != "" && r.Peermem.Uses == 0:
 		return false, false, "the loaded modules are not visible (" + r.Hidden + ")"
-	case r.PeerClient != "":
-		return true, false, "/sys/kernel/mm/memory_peers/" + r.PeerClient + " is registered"
 	case !r.Peermem.Loaded:
 		return false, false, "no peer memory module (nvidia_peermem) is loaded"
 	case r.Peermem.Uses > 0:
@@ -96,12 +109,17 @@ func (r *Reading) peerMemory() (there, weak bool, why string) {
 	return false, false, "nvidia_peermem is loaded, but no peer memory client is registered"
 }
 
-const unknownKernel = "the kernel's version is not known"
+// Reasons for which dma-buf cannot be told.
+const (
+	unknownKernel = "the kernel's version is not known"
+	unknownDriver = "the NIC's driver is not known"
+)
 
 // dmabuf says whether the prerequisites of dma-buf are there, and which are or
 // are not.
 func (r *Reading) dmabuf(nic *probes.Function) (possible bool, text string) {
 	known, kernel := r.kernelHasDmabuf()
+	does, driverKnown := dmabufDriver(nic.Driver)
 	switch {
 	case !strings.Contains(r.NVIDIA, "Open Kernel Module"):
 		return false, "the NVIDIA driver is the closed one"
@@ -109,7 +127,9 @@ func (r *Reading) dmabuf(nic *probes.Function) (possible bool, text string) {
 		return false, unknownKernel
 	case !kernel:
 		return false, "kernel " + r.Kernel + " is older than 5.12"
-	case !dmabufDriver(nic.Driver):
+	case !driverKnown:
+		return false, unknownDriver
+	case !does:
 		return false, "the NIC's driver " + nic.Driver + " does not register dma-buf memory"
 	}
 	return true, fmt.Sprintf("open NVIDIA modules, kernel %s, %s", r.Kernel, nic.Driver)
@@ -142,8 +162,17 @@ func (r *Reading) driverText() string {
 	return flavour
 }
 
+// coreKnown says whether the origin of the RDMA core is known.
+func (r *Reading) coreKnown() bool {
+	_, known := r.Modules["ib_core"]
+	return known
+}
+
 func (r *Reading) coreText() string {
-	if r.Modules["ib_core"].OutOfTree {
+	switch {
+	case !r.coreKnown():
+		return "an RDMA core of unknown origin"
+	case r.Modules["ib_core"].OutOfTree:
 		return "OFED's RDMA core"
 	}
 	return "the kernel's own RDMA core"

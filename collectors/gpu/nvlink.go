@@ -108,7 +108,11 @@ func evalLink(r *linkRow, e *collectors.Env[linkRow]) collectors.Verdict {
 	if l := r.at(); l != nil {
 		return r.judge(l, e.Newest())
 	}
-	if r.unknown != "" || len(r.NVLinks) == 0 {
+	broken := r.Fabric != nil && !r.fabricWell()
+	switch {
+	case r.unknown == "" && len(r.NVLinks) == 0 && broken:
+		return r.fabric()
+	case r.unknown != "" || len(r.NVLinks) == 0:
 		return r.none()
 	}
 	if r.MIG != nil && *r.MIG {
@@ -131,10 +135,10 @@ func evalLink(r *linkRow, e *collectors.Env[linkRow]) collectors.Verdict {
 	switch {
 	case untold > 0:
 		return collectors.Verdictf(collectors.Unknown, "%d of %d NVLinks are active; of %d the driver tells no state", active, len(r.NVLinks), untold)
+	case broken:
+		return r.fabric()
 	case active == 0:
 		return r.unlinked(e.Rows)
-	case r.Fabric != nil && !r.fabricWell():
-		return r.fabric()
 	case !counted:
 		return collectors.Verdictf(collectors.Unknown, "%d of %d NVLinks are active; the driver tells no error counters of them", active, len(r.NVLinks))
 	case len(e.Past) < 2:

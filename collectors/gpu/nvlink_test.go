@@ -77,6 +77,8 @@ func TestNVLink(t *testing.T) {
 		{"lost", film(gpu.Device{PCIBusID: address, Lost: true}), "expect: unknown nvlink *\nsays: pcie_lost\nexpect: fail pcie_lost *"},
 		{"wants a reset", film(gpu.Device{PCIBusID: address, ResetRequired: true}), "expect: unknown nvlink *\nexpect: fail pcie_lost *\nsays: reset"},
 		{"not registered", film(with(up, func(d *gpu.Device) { d.Fabric = &gpu.Fabric{State: "in_progress"} })), "expect: info nvlink *\nsays: in_progress"},
+		{"registration failed, all inactive", film(with(linked(address, none, false, false), func(d *gpu.Device) { d.Fabric = &gpu.Fabric{State: "completed", Status: "timeout"} })), "expect: warn nvlink *\nsays: timeout"},
+		{"not registered, no links told", film(with(hosttest.Busy(address, 3), func(d *gpu.Device) { d.Fabric = &gpu.Fabric{State: "not_started"} })), "expect: info nvlink *\nsays: not_started"},
 		{"registration failed", film(with(up, func(d *gpu.Device) { d.Fabric = &gpu.Fabric{State: "completed", Status: "timeout"} })), "expect: warn nvlink *\nsays: timeout"},
 		{"fabric unwell", film(with(up, func(d *gpu.Device) {
 			d.Fabric = &gpu.Fabric{State: "completed", Status: "success", Trouble: []string{"degraded_bandwidth"}}

@@ -64,6 +64,14 @@ func Redirects(v *collectors.View, a, b *probes.Function) (redirects, unseen []s
 	return r.redirects, r.unseen
 }
 
+// RelaxedOrdering says whether a function may mark its writes as relaxed in
+// order, where its configuration space tells. It is for checks of other
+// collectors that name pcie.
+func RelaxedOrdering(v *collectors.View, f *probes.Function) (relaxed, known bool) {
+	e, _ := lookAt(v, collectors.Readings[Reading](v, "pcie")).express(f)
+	return e != nil && e.RelaxedOrdering, e != nil
+}
+
 // pair looks at the bridges between the two.
 func (l look) pair(r pairRow, to *probes.Function) pairRow {
 	between := topo.Between(r.gpu, to)
