@@ -45,6 +45,7 @@ type linkRow struct {
 	load     load
 	target   string // a port whose target speed is below the link's maximum
 	guest    bool
+	none     bool // there is no link: the device of a virtual machine
 	onlyGPUs bool
 	l1       probes.Value[bool]
 	l1Why    string
@@ -66,7 +67,8 @@ func linkRows(v *collectors.View, list []collectors.Unit[Reading]) []linkRow {
 	return append(rows, noLinks(v)...)
 }
 
-// noLinks gives the devices of a virtual machine that have no link files.
+// noLinks gives the devices of a virtual machine that have no link files, or
+// whose files tell of none.
 func noLinks(v *collectors.View) []linkRow {
 	var rows []linkRow
 	if !v.Inventory.Facts.Guest {
@@ -75,7 +77,7 @@ func noLinks(v *collectors.View) []linkRow {
 	for _, f := range v.Inventory.Functions {
 		if v.Topology.IsDevice(f) && v.Topology.SlotLink(f) == nil {
 			k := &topo.Link{Lower: f, Functions: []*probes.Function{f}, Devices: []*probes.Function{f}}
-			rows = append(rows, linkRow{Link: k, guest: true})
+			rows = append(rows, linkRow{Link: k, guest: true, none: true})
 		}
 	}
 	return rows

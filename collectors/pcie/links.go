@@ -59,7 +59,7 @@ func addressOf(f *probes.Function) string {
 // not, only pcie_width has nothing to judge.
 func (r *linkRow) unread() verdict {
 	switch {
-	case r.at == nil && r.guest && r.Upper == nil && len(r.Devices) > 0 && !r.Lower.HasLink:
+	case r.none:
 		return collectors.Verdictf(collectors.Unknown, "virtual machine: the device shows no PCI Express link").
 			Remedyf("ask on the host")
 	case r.at == nil:
