@@ -80,9 +80,9 @@ func announced(f *lldp.Frame) announcement {
 	if f.PFC.Present {
 		a.pfc = probes.Some(f.PFC.Enabled)
 	}
-	if a.empty() && f.CEE.Present {
+	if c := f.CEE(); a.empty() && c.Present {
 		a.source = "LLDP DCBX (CEE)"
-		a.readCEE(&f.CEE)
+		a.readCEE(&c)
 	}
 	return a
 }
@@ -90,10 +90,7 @@ func announced(f *lldp.Frame) announcement {
 // readCEE reads the older form. A feature may be switched off as a whole.
 func (a *announcement) readCEE(c *lldp.CEE) {
 	if c.PFC.Present {
-		a.pfc = probes.Some(uint8(0))
-		if c.PFC.Enabled {
-			a.pfc.V = c.PFC.Priorities
-		}
+		a.pfc = probes.Some(c.PFC.On())
 	}
 	for i := range c.Apps.Len() {
 		if p := c.Apps.At(i); p.Priorities != 0 && c.Apps.Enabled {

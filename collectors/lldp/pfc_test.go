@@ -31,7 +31,8 @@ func TestPFC(t *testing.T) {
 	feature := lldp.Feature{Enabled: true, Present: true}
 	cee := func(f lldp.Feature, mask uint8, list ...lldp.CEEApp) func(*lldp.Frame) {
 		return func(frame *lldp.Frame) {
-			frame.CEE = lldp.CEE{PFC: lldp.CEEPFC{Feature: f, Priorities: mask, TCs: 8}, Apps: lldp.NewCEEApps(f, list...), Present: true}
+			c := lldp.CEE{PFC: lldp.CEEPFC{Feature: f, Priorities: mask, TCs: 8}, Apps: lldp.NewCEEApps(f, list...), Present: true}
+			frame.Others = append(frame.Others, c.TLV())
 		}
 	}
 	asItIs := ets(func(*lldp.ETS) {})
