@@ -124,6 +124,10 @@ func TestCablingFile(t *testing.T) {
 	if code, out, errs := fabricd("check", "--host", host, "--config.file", others, "--only", "lldp_cabling"); code != exitUnknown {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
+	twice := file(t, "twice.yaml", "plan: {cabling: [{port: eth0, switch: leaf-09}], cabling_file: "+plan+"}\n")
+	if code, _, errs := fabricd("check", "--host", host, "--config.file", twice); code != exitUsage || !strings.Contains(errs, `cluster.csv: port "eth0" has another cable`) {
+		t.Errorf("%d %s", code, errs)
+	}
 	broken := file(t, "broken.yaml", "plan: {cabling_file: "+file(t, "broken.csv", "x\n")+"}\n")
 	for _, args := range [][]string{{"check", "--host", host}, {"run", "--config.check"}} {
 		if code, _, errs := fabricd(append(args, "--config.file", broken)...); code != exitUsage || !strings.Contains(errs, "broken.csv:1:") {
