@@ -86,6 +86,9 @@ func cablesOf(name string, links []link, host string) ([]Cable, error) {
 			return nil, fmt.Errorf("%s:%d: port %q of %s already has a cable at line %d", name, l.line, near.port, near.host, first)
 		}
 		lines[near.port] = l.line
+		if strings.ContainsAny(near.port, ":/ ") && !isAddress(near.port) {
+			return nil, fmt.Errorf("%s:%d: port %q of %s is neither an interface nor a PCI address (0000:18:00.0)", name, l.line, near.port, near.host)
+		}
 		c := Cable{Port: near.port, Switch: far.host, SwitchPort: far.port}
 		if isAddress(near.port) {
 			c.Port, c.Address = "", near.port
@@ -108,9 +111,14 @@ func sameHost(a, b string) bool {
 	return a != "" && strings.EqualFold(a, b)
 }
 
-// isAddress says whether a port is named by its PCI address (0000:18:00.0).
+// isAddress says whether a port is named by its PCI address: domain, bus,
+// device and function, as the kernel writes them.
 func isAddress(s string) bool {
-	return len(s) >= 12 && strings.Count(s, ":") == 2 && s[len(s)-2] == '.'
+	domain, rest, _ := strings.Cut(s, ":")
+	bus, rest, _ := strings.Cut(rest, ":")
+	device, function, _ := strings.Cut(rest, ".")
+	return len(domain) >= 4 && len(bus) == 2 && len(device) == 2 && len(function) == 1 &&
+		strings.Trim(domain+bus+device+function, "0123456789abcdef") == ""
 }
 
 // columns are the csv file's, and other names that they go by.

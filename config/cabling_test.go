@@ -26,6 +26,7 @@ func TestCablingFiles(t *testing.T) {
 		{"p.csv", "gpu-07,eth0,leaf-01,1\ngpu-07,,leaf-01,2\n", nil, "p.csv:2: names no port"},
 		{"p.csv", "gpu-07,eth0,leaf-01,1\n\ngpu-07,eth0,leaf-01,2\n", nil, "p.csv:3: port \"eth0\" of gpu-07 already has a cable at line 1"},
 		{"p.csv", "gpu-07,\"eth0,leaf-01,1\n", nil, "p.csv:1:"},
+		{"p.csv", "gpu-07,eth0,leaf-01,1\ngpu-08,0000:1,leaf-01,2\ngpu-07,0000:18:0g.0,leaf-01,3\n", nil, "p.csv:3: port \"0000:18:0g.0\" of gpu-07 is neither"},
 		{"p.csv", "gpu-09,eth0,leaf-01,1\n", nil, "p.csv: has no cable of gpu-07 (1 cables of others)"},
 		{"p.csv", "", nil, "no cable"},
 
@@ -49,7 +50,9 @@ func TestCablingFiles(t *testing.T) {
 		{"p.dot", "/* ", nil, "comment"},
 
 		{"p.yaml", "plan: {cabling: [{port: eth0, switch: leaf-01, switch_port: Ethernet12}]}", two[:1], ""},
-		{"p.yaml", "plan:\n  cabling:\n  - {port: eth0, switch: a}\n  - {address: eth0, switch: b}\n  - {switch: b, port: eth0}\n", nil, "p.yaml:5: plan.cabling.2: port \"eth0\" already has a cable at line 3"},
+		{"p.yaml", "plan:\n  cabling:\n  - {port: eth0, switch: a}\n  - {address: \"0000:18:00.0\", switch: b}\n  - {switch: b, port: eth0}\n", nil, "p.yaml:5: plan.cabling.2: port \"eth0\" already has a cable at line 3"},
+		{"p.yaml", "plan:\n  cabling:\n  - {address: \"18:00.0\", switch: a}\n", nil, "p.yaml:3: plan.cabling.0: \"18:00.0\" is no PCI address"},
+		{"p.yaml", "plan:\n  cabling:\n  - {port: eth0, switch: \" \"}\n", nil, "p.yaml:3: plan.cabling.0: the cable of \"eth0\" leads nowhere"},
 		{"p.yaml", "plan: {}", nil, "no plan.cabling"},
 		{"p.yaml", "plan:\n  cablin: []", nil, "p.yaml:2"},
 		{"p.txt", "", nil, "ends in .csv"},

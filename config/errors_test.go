@@ -26,7 +26,7 @@ func TestParseErrors(t *testing.T) {
 
 		{"unknown role", "plan:\n  roles:\n    eth0: compute\n    eth1: backup\n", `f:4: plan.roles.eth1: "backup" is not a role (want compute, storage or management)`},
 		{"empty role", "plan:\n  roles:\n    eth1:\n", `f:3: plan.roles.eth1: "" is not a role (want compute, storage or management)`},
-		{"cable without an end", "plan:\n  cabling:\n    - {port: a}\n    - {switch: leaf-01}\n", `f:4: plan.cabling.1: a cable names either a port or an address`},
+		{"cable without an end", "plan:\n  cabling:\n    - {port: a, switch: s}\n    - {switch: leaf-01}\n", `f:4: plan.cabling.1: a cable names either a port or an address`},
 		{"cable with two ends", "plan:\n  cabling:\n    - {port: a, address: \"0000:18:00.0\"}\n", `f:3: plan.cabling.0: a cable names either a port or an address`},
 		{"empty cable", "plan:\n  cabling:\n    -\n", `f:3: plan.cabling.0: a cable names either a port or an address`},
 		{"negative count", "plan:\n  ports: {count: -1}\n", `f:2: plan.ports: count and rate_gbps are not negative`},
@@ -58,7 +58,7 @@ func TestParseErrors(t *testing.T) {
 		{"rate without end", "plan: {ports: {rate_gbps: Inf}}\n", `f:1: plan.ports.rate_gbps: "Inf" is not a number`},
 		{"negative rate below a count", "plan:\n  ports:\n    count: 8\n    rate_gbps: -400\n", `f:4: plan.ports: count and rate_gbps are not negative`},
 		{"negative rail", "plan:\n  cabling:\n    - port: a\n      rail: -1\n", `f:4: plan.cabling.0.rail: a rail is not negative`},
-		{"null cable after a good one", "plan:\n  cabling:\n    - {port: a}\n    - ~\n", `f:4: plan.cabling.1: a cable names either a port or an address`},
+		{"null cable after a good one", "plan:\n  cabling:\n    - {port: a, switch: s}\n    - ~\n", `f:4: plan.cabling.1: a cable names either a port or an address`},
 		{"port is a mapping", "plan:\n  cabling:\n    - {port: {}}\n", `f:3: plan.cabling.0.port: a mapping is not text`},
 		{"subject without a value", "mute:\n  - check: pcie_width\n    subject:\n    reason: r\n", `f:3: mute.0.subject: has no value`},
 		{"until is no date", "mute: [{check: pcie_width, reason: r, until: soon}]\n", `f:1: mute.0.until: "soon" is neither a date (2027-01-31) nor a time of RFC 3339 (2027-01-31T18:00:00+01:00)`},

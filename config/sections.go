@@ -55,11 +55,22 @@ func (c *Cable) read(v value) error {
 		"switch_port": text(&c.SwitchPort),
 		"rail":        c.readRail,
 	})
-	if err == nil && (c.Port == "") == (c.Address == "") {
+	switch {
+	case err != nil:
+		return err
+	case (c.Port == "") == (c.Address == ""):
 		return v.errorf("a cable names either a port or an address")
+	case c.Address != "" && !isAddress(c.Address):
+		return v.errorf("%q is no PCI address (want one such as 0000:18:00.0)", c.Address)
+	case !c.Leads() && c.Rail == nil:
+		return v.errorf("the cable of %q leads nowhere: it names its switch, the switch's port, or its rail", c.Port+c.Address)
 	}
-	return err
+	return nil
 }
+
+// Leads says whether the plan knows where the cable leads; it may give the
+// rail alone.
+func (c *Cable) Leads() bool { return strings.TrimSpace(c.Switch+c.SwitchPort) != "" }
 
 func (c *Cable) readRail(v value) error {
 	c.Rail = new(int)

@@ -33,6 +33,9 @@ var statuses = []int{1, 2, 3}
 // budget is the configuration of daemons: an emulated processor does so little in a second that they would judge every five.
 const budget = "budget: {device: 50, all: 50, judge: 50}"
 
+// configFile is that of the daemon, and of its film.
+const configFile = "/etc/fabricd.yaml"
+
 const daemonURL = "http://127.0.0.1:9794"
 
 // Run runs a script in the guest and returns what it says; a status other than 0 is an error.
@@ -66,7 +69,8 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 		fmt.Fprintf(&b, "cat > %stopology <<'END'\n%sEND\necho 1 > %sstart\n", debugfs, s.Tree, debugfs)
 	}
 	if s.Daemon {
-		b.WriteString("mkdir -p /etc; echo '" + budget + "' > /etc/fabricd.yaml\nfabricd run --config.file /etc/fabricd.yaml --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
+		b.WriteString("mkdir -p /etc; cat > " + configFile + " <<'END'\n" + budget + "\n" + s.Config + "\nEND\n")
+		b.WriteString("fabricd run --config.file " + configFile + " --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
 	}
 	if _, err := g.Run(ctx, b.String()); err != nil || !s.Daemon {
 		return err
@@ -74,7 +78,7 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 	if err := g.awaitDaemon(ctx); err != nil {
 		return err
 	}
-	_, err := g.Run(ctx, "fabricd record --keep-identities --for 1h --every 1s -o "+filmFile+" 2>/tmp/film.log & echo $! >/tmp/film.pid\n"+
+	_, err := g.Run(ctx, "fabricd record --config.file "+configFile+" --keep-identities --for 1h --every 1s -o "+filmFile+" 2>/tmp/film.log & echo $! >/tmp/film.pid\n"+
 		"while kill -0 $! && ! grep -q filming /tmp/film.log; do usleep 50000; done; grep filming /tmp/film.log")
 	return err
 }

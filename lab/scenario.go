@@ -36,6 +36,8 @@ type Scenario struct {
 	Tree *Tree
 	// Daemon says that the findings are those of a daemon that runs all the time. Otherwise each step runs fabricd check.
 	Daemon bool
+	// Config is the daemon's configuration besides its budget: YAML.
+	Config string
 	Steps  []Step
 }
 

@@ -6,7 +6,7 @@ import "slices"
 
 // Scenarios lists all of them.
 func Scenarios() []Scenario {
-	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios(), roceScenarios(), placementScenarios(), queueScenarios(), toolScenarios())
+	return slices.Concat(treeScenarios(), settingScenarios(), nodeScenarios(), linkScenarios(), lossScenarios(), deviceScenarios(), otherScenarios(), rdmaScenarios(), roceScenarios(), placementScenarios(), queueScenarios(), lldpScenarios(), toolScenarios())
 }
 
 // Find finds one by its name, or returns nil.

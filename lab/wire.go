@@ -17,6 +17,14 @@ func Send(wire int, frame []byte) Action {
 	return func(_ context.Context, g *Guest) error { return g.machine.Wire(wire).Send(frame) }
 }
 
+// Announce sends a frame every second from now on, in the place of what was sent so before, as a switch speaks LLDP.
+func Announce(wire int, frame []byte) Action {
+	return func(_ context.Context, g *Guest) error { return g.machine.Wire(wire).Announce(frame) }
+}
+
+// Hush ends what is sent every second.
+func Hush(wire int) Action { return Announce(wire, nil) }
+
 // Receive waits for a frame of the guest's that is meant.
 func Receive(wire int, what string, meant func(frame []byte) bool) Action {
 	return func(ctx context.Context, g *Guest) error {
@@ -59,6 +67,8 @@ const (
 	lldpAddress  = "\x01\x80\xc2\x00\x00\x0e"
 	pauseAddress = "\x01\x80\xc2\x00\x00\x01"
 	switchMAC    = "\x02\x00\x00\x00\x5a\x01"
+	addresses    = 12 // bytes of both
+	vlanType     = 0x8100
 	lldpType     = 0x88cc
 	controlType  = 0x8808
 	pfcOpcode    = 0x0101
@@ -72,12 +82,18 @@ func frame(to string, kind uint16, content []byte) []byte {
 	return append(b, make([]byte, max(0, leastFrame-len(b)))...)
 }
 
+// Tagged puts a VLAN tag into a frame: its priority and its VLAN.
+func Tagged(priority, vlan uint16, frame []byte) []byte {
+	b := append(slices.Clone(frame[:addresses]), vlanType>>8, vlanType&0xff)
+	return append(binary.BigEndian.AppendUint16(b, priority<<13|vlan), frame[addresses:]...)
+}
+
 // LLDP makes a frame in which a switch names itself and its port, with further TLVs.
 func LLDP(system, port string, more ...[]byte) []byte {
 	tlvs := [][]byte{
-		TLV(1, append([]byte{4}, switchMAC...)), // chassis, by its address
-		TLV(2, append([]byte{5}, port...)),      // port, by its interface's name
-		TLV(3, []byte{0, 120}),                  // seconds that this is good for
+		TLV(1, append([]byte{7}, system...)), // chassis, by a name
+		TLV(2, append([]byte{5}, port...)),   // port, by its interface's name
+		TLV(3, []byte{0, 120}),               // seconds that this is good for
 		TLV(5, []byte(system)),
 	}
 	return frame(lldpAddress, lldpType, bytes.Join(append(append(tlvs, more...), TLV(0, nil)), nil))

@@ -16,7 +16,8 @@ func TestFrames(t *testing.T) {
 		want  string
 	}{
 		{"LLDP", LLDP("s", "p1", PFCTLV(true, 1<<3)), "0180c200000e 020000005a01 88cc" +
-			" 0207 04020000005a01 0403 057031 0602 0078 0a01 73 fe06 0080c20b 88 08 0000" + strings.Repeat("00", 15)},
+			" 0202 0773 0403 057031 0602 0078 0a01 73 fe06 0080c20b 88 08 0000" + strings.Repeat("00", 20)},
+		{"tagged", Tagged(7, 9, LLDP("s", "p1"))[:20], "0180c200000e 020000005a01 8100 e009 88cc 0202"},
 		{"PFC", PFC(1<<3|1, 0xffff), "0180c2000001 020000005a01 8808 0101 0009 ffff 0000 0000 ffff 0000 0000 0000 0000" + strings.Repeat("00", 26)},
 	} {
 		if got, want := hex.EncodeToString(test.frame), strings.ReplaceAll(test.want, " ", ""); got != want {

@@ -176,7 +176,23 @@ func (a *app) readCables(c *config.Config, host string) error {
 	if err != nil && !errors.Is(err, config.ErrNoCable) {
 		return exitError{exitUsage, err}
 	}
+	if twice := contradicted(c.Plan.Cabling, cables); twice != nil {
+		return exitError{exitUsage, fmt.Errorf("%s: port %q has another cable in plan.cabling of %s", name, twice.Port+twice.Address, a.host.configFile)}
+	}
 	c.Plan.Cabling = append(c.Plan.Cabling, cables...)
+	return nil
+}
+
+// contradicted finds a cable of a file that leads elsewhere in the configuration.
+func contradicted(own, file []config.Cable) *config.Cable {
+	for i := range file {
+		f := &file[i]
+		if slices.ContainsFunc(own, func(o config.Cable) bool {
+			return o.Port == f.Port && o.Address == f.Address && o.Leads() && (o.Switch != f.Switch || o.SwitchPort != f.SwitchPort)
+		}) {
+			return f
+		}
+	}
 	return nil
 }
 

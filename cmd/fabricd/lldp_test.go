@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -111,9 +112,21 @@ func TestCablingFile(t *testing.T) {
 	if code, out, errs := fabricd("check", "--host", host, "--config.file", c, "--only", "lldp_cabling"); code != exitFail || !strings.Contains(out, "Ethernet4") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
+	// A recording takes this machine's part of the plan along.
+	taken := filepath.Join(t.TempDir(), "taken.txtar")
+	if code, _, errs := fabricd("record", "--host", host, "--config.file", c, "--keep-identities", "-o", taken); code != exitOK {
+		t.Fatal(code, errs)
+	}
+	if code, out, errs := fabricd("lldp", "diff", "--host", taken); code != exitFail || !strings.Contains(out, "Ethernet4") {
+		t.Errorf("recorded: %d %s%s", code, out, errs)
+	}
 	others := file(t, "others.yaml", "plan: {cabling_file: "+file(t, "others.csv", "gpu-08,eth0,leaf-01,Ethernet0\n")+"}\n")
 	if code, out, errs := fabricd("check", "--host", host, "--config.file", others, "--only", "lldp_cabling"); code != exitUnknown {
 		t.Errorf("%d %s%s", code, out, errs)
+	}
+	twice := file(t, "twice.yaml", "plan: {cabling: [{port: eth0, switch: leaf-09}], cabling_file: "+plan+"}\n")
+	if code, _, errs := fabricd("check", "--host", host, "--config.file", twice); code != exitUsage || !strings.Contains(errs, `cluster.csv: port "eth0" has another cable`) {
+		t.Errorf("%d %s", code, errs)
 	}
 	broken := file(t, "broken.yaml", "plan: {cabling_file: "+file(t, "broken.csv", "x\n")+"}\n")
 	for _, args := range [][]string{{"check", "--host", host}, {"run", "--config.check"}} {

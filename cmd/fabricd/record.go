@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes/record"
 )
 
@@ -47,6 +48,11 @@ func (a *app) record(f *recordFlags) error {
 	h, c, err := a.open()
 	if err != nil {
 		return err
+	}
+	if o.Config != nil && c.Plan.CablingFile != "" {
+		if o.Config, err = config.Inline(o.Config, c.Plan.Cabling); err != nil {
+			return exitError{exitUsage, fmt.Errorf("--config.file: %w", err)}
+		}
 	}
 	if f.output != "-" {
 		if err := record.CheckTarget(f.output, f.force); err != nil {

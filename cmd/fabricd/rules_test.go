@@ -120,7 +120,6 @@ func TestRunbooksNameCommands(t *testing.T) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(known().Thresholds))
-	names = append(names, "lldp_pfc") // comes with the frames' DCBX
 	call := regexp.MustCompile(`(?m)(?:^|[` + "`" + `;] ?|GOOD )fabricd ((?:probe |lldp |run )?[a-z]+)(?:.*--only '?([a-z0-9_*,]+)'?)?`)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

@@ -20,6 +20,7 @@ type announcement struct {
 	pfc    probes.Value[uint8] // bit n: priority n
 	ets    []classes           // as it is, and as it is recommended
 	apps   []app               // the first of an application alone
+	doubt  string              // where the neighbour says two things
 }
 
 // classes are traffic classes, in the words of package dcb.
@@ -80,9 +81,12 @@ func announced(f *lldp.Frame) announcement {
 	if f.PFC.Present {
 		a.pfc = probes.Some(f.PFC.Enabled)
 	}
-	if a.empty() && f.CEE.Present {
+	switch c := f.CEE(); {
+	case a.empty() && c.Present:
 		a.source = "LLDP DCBX (CEE)"
-		a.readCEE(&f.CEE)
+		a.readCEE(&c)
+	case a.pfc.OK && c.PFC.Present && c.PFC.On() != a.pfc.V:
+		a.doubt = fmt.Sprintf("the switch contradicts itself: by CEE it has priority flow control on %s", priorities(c.PFC.On()))
 	}
 	return a
 }
@@ -90,10 +94,7 @@ func announced(f *lldp.Frame) announcement {
 // readCEE reads the older form. A feature may be switched off as a whole.
 func (a *announcement) readCEE(c *lldp.CEE) {
 	if c.PFC.Present {
-		a.pfc = probes.Some(uint8(0))
-		if c.PFC.Enabled {
-			a.pfc.V = c.PFC.Priorities
-		}
+		a.pfc = probes.Some(c.PFC.On())
 	}
 	for i := range c.Apps.Len() {
 		if p := c.Apps.At(i); p.Priorities != 0 && c.Apps.Enabled {

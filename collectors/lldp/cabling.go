@@ -26,7 +26,7 @@ func cabling(p *cabled, e *collectors.Env[cabled]) collectors.Verdict {
 	switch {
 	case p.absent != nil:
 		return p.gone()
-	case p.plan == nil || !leads(p.plan):
+	case p.plan == nil || !p.plan.Leads():
 		return collectors.Verdict{}
 	case p.other != nil:
 		return collectors.Verdictf(collectors.Unknown, "the plan contradicts itself: %s at %s, and %s at %s, which is the same port", target(p.plan), p.plan.Port+p.plan.Address, target(p.other), p.other.Port+p.other.Address).

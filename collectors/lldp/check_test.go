@@ -188,6 +188,21 @@ func TestCabling(t *testing.T) {
 			hear(h, "70s", other.hex())
 			hear(h, "100s", other.hex())
 		}, "expect: fail lldp_cabling eth0\nsays: leaf-02\nnever: info lldp_many *"},
+		{"moved, the link was down", func(h *hosttest.Host) {
+			carrier := func(mark, up string) { h.At(mark).Dev("0000:16:00.0").At(mark).Set("net/eth0/carrier", up) }
+			hear(h, "", right.hex())
+			carrier("5s", "0")
+			carrier("8s", "1")
+			hear(h, "10s", other.hex())
+			quiet(h, "40s")
+		}, "expect: fail lldp_cabling eth0\nsays: leaf-02\nnever: info lldp_many *"},
+		{"moved so quickly that nobody saw the link down", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			h.Dev("0000:16:00.0").Set("net/eth0/carrier_changes", "3")
+			h.At("8s").Dev("0000:16:00.0").At("8s").Set("net/eth0/carrier_changes", "5")
+			hear(h, "10s", other.hex())
+			quiet(h, "40s")
+		}, "expect: fail lldp_cabling eth0\nsays: leaf-02\nnever: info lldp_many *"},
 		{"moved on the same switch", func(h *hosttest.Host) {
 			hear(h, "", right.hex())
 			hear(h, "30s", wrong.hex())

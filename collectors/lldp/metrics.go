@@ -127,7 +127,7 @@ const (
 func settingRows(v *collectors.View, units []collectors.Unit[Reading]) []setting {
 	var rows []setting
 	for _, u := range units {
-		if list := present(u.Reading.Neighbours, v.At); len(list) == 1 {
+		if list := present(u.Reading.State, v.At); len(list) == 1 {
 			rows = append(rows, settings(u.Name, list[0].Frame)...)
 		}
 	}

@@ -34,6 +34,14 @@ func pfc(p *port, e *collectors.Env[port]) collectors.Verdict {
 	if own == nil {
 		return collectors.Verdictf(collectors.Unknown, "the switch announces %s; how the host is set cannot be read: %v", a.describe(), err)
 	}
+	v := p.comparePFC(&a, own)
+	if a.doubt != "" {
+		v.Reason += "; " + a.doubt
+	}
+	return v
+}
+
+func (p *port) comparePFC(a *announcement, own *dcb.Config) collectors.Verdict {
 	var wrong []string
 	if a.pfc.OK && own.PFC != nil && a.pfc.V != maskOf(own.PFC.Enabled) {
 		mask, status := maskOf(own.PFC.Enabled), collectors.Fail

@@ -31,7 +31,8 @@ func TestPFC(t *testing.T) {
 	feature := lldp.Feature{Enabled: true, Present: true}
 	cee := func(f lldp.Feature, mask uint8, list ...lldp.CEEApp) func(*lldp.Frame) {
 		return func(frame *lldp.Frame) {
-			frame.CEE = lldp.CEE{PFC: lldp.CEEPFC{Feature: f, Priorities: mask, TCs: 8}, Apps: lldp.NewCEEApps(f, list...), Present: true}
+			c := lldp.CEE{PFC: lldp.CEEPFC{Feature: f, Priorities: mask, TCs: 8}, Apps: lldp.NewCEEApps(f, list...), Present: true}
+			frame.Others = append(frame.Others, c.TLV())
 		}
 	}
 	asItIs := ets(func(*lldp.ETS) {})
@@ -57,7 +58,8 @@ func TestPFC(t *testing.T) {
 		{"CEE differs", dcbnl, []func(*lldp.Frame){cee(feature, 0x10)}, "expect: fail lldp_pfc eth0"},
 		{"CEE is switched off", dcbnl, []func(*lldp.Frame){cee(lldp.Feature{Present: true}, 8)}, "expect: fail lldp_pfc eth0\nsays: none at the switch"},
 		{"CEE's application differs", dcbnl, []func(*lldp.Frame){cee(feature, 8, lldp.CEEApp{Protocol: 4791, Selector: 1, Priorities: 16})}, "expect: warn lldp_pfc eth0"},
-		{"the standard counts before CEE", dcbnl, []func(*lldp.Frame){pfc(8), cee(feature, 0)}, "expect: ok lldp_pfc eth0"},
+		{"the standard counts before CEE", dcbnl, []func(*lldp.Frame){pfc(8), cee(feature, 0)}, "expect: ok lldp_pfc eth0\nsays: by CEE it has priority flow control on none"},
+		{"both differ, and not in the same", dcbnl, []func(*lldp.Frame){pfc(0x18), cee(feature, 0x10)}, "expect: fail lldp_pfc eth0\nsays: pauses on 4\nsays: by CEE it has priority flow control on 4"},
 		{"firmware speaks", `{"dcbx": ["lld_managed"], "pfc": {"cap": 8, "enabled": [3]}, "peer": {"pfc": {"cap": 8, "enabled": [4]}}}`, nil, "expect: fail lldp_pfc eth0\nsays: 4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

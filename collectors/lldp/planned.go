@@ -28,7 +28,7 @@ func cabledRows(v *collectors.View, units []collectors.Unit[Reading]) []cabled {
 	known := map[[2]string]bool{} // one finding for each name
 	for i, all := 0, v.Plan().Cabling; i < len(all); i++ {
 		c := &all[i]
-		if name := [2]string{c.Port, c.Address}; !known[name] && leads(c) && !exists(v.Inventory, c) {
+		if name := [2]string{c.Port, c.Address}; !known[name] && c.Leads() && !exists(v.Inventory, c) {
 			known[name] = true
 			rows = append(rows, cabled{absent: c, seen: seen})
 		}
@@ -83,17 +83,14 @@ func planned(p config.Plan, n *probes.Netdev) (c, against *config.Cable) {
 	for i := range p.Cabling {
 		switch o := &p.Cabling[i]; {
 		case !means(o, n):
-		case c == nil || !leads(c):
+		case c == nil || !c.Leads():
 			c = o
-		case against == nil && leads(o) && (o.Switch != c.Switch || o.SwitchPort != c.SwitchPort):
+		case against == nil && o.Leads() && (o.Switch != c.Switch || o.SwitchPort != c.SwitchPort):
 			against = o
 		}
 	}
 	return c, against
 }
-
-// leads says whether the plan knows where a cable leads; it may give the rail alone.
-func leads(c *config.Cable) bool { return c.Switch != "" || c.SwitchPort != "" }
 
 // means says whether a cable of a plan is plugged into a port, which the plan
 // names by its interface, its RDMA device or its PCI address.

@@ -44,7 +44,7 @@ func portRows(v *collectors.View, units []collectors.Unit[Reading]) []port {
 			guest: v.Inventory.Facts.Guest || virtual(n.Function.Driver),
 		}
 		p.plan, p.other = planned(v.Plan(), n)
-		p.present = present(u.Reading.Neighbours, v.At)
+		p.present = present(u.Reading.State, v.At)
 		p.many = several(p.present)
 		rows = append(rows, p)
 	}
@@ -59,13 +59,14 @@ func virtual(driver string) bool {
 
 // present gives the neighbours of a port at a moment, but those that others
 // have replaced: those that have fallen silent since another was first heard,
-// if it is the same chassis, or if half of the silent one's time is over.
-func present(all []lldp.Neighbour, at time.Duration) []lldp.Neighbour {
+// if it is the same chassis, if the link was down in between, or if half of the
+// silent one's time is over.
+func present(s *lldp.State, at time.Duration) []lldp.Neighbour {
 	var list []lldp.Neighbour
-	for i := range all {
-		old := &all[i]
-		replaced := slices.ContainsFunc(all, func(n lldp.Neighbour) bool {
-			return n.First > old.Last && (n.Chassis == old.Chassis || 2*(at-old.Last) >= ttl(old))
+	for i := range s.Neighbours {
+		old := &s.Neighbours[i]
+		replaced := slices.ContainsFunc(s.Neighbours, func(n lldp.Neighbour) bool {
+			return n.First > old.Last && (n.Chassis == old.Chassis || old.Last < s.Since || 2*(at-old.Last) >= ttl(old))
 		})
 		if !replaced {
 			list = append(list, *old)

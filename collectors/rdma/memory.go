@@ -48,24 +48,28 @@ func (m *memory) note(key portKey, netdev string, active bool) bool {
 var errGone = errors.New("the RDMA device is gone")
 
 // gone lists the ports that were active and whose PCI function has no RDMA
-// device any more. Where the function went too, pcie_lost speaks of it.
-func (m *memory) gone(v *collectors.View) []portRow {
+// device any more, and counts those whose function went too: pcie_lost speaks
+// of them.
+func (m *memory) gone(v *collectors.View) (rows []portRow, lost int) {
 	there := map[string]bool{}
 	for _, d := range v.Inventory.RDMA {
 		there[d.Function.Address] = true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var rows []portRow
 	for _, key := range slices.SortedFunc(maps.Keys(m.active), portKey.compare) {
 		f := v.Inventory.Function(key.address)
-		if f == nil || f.Virtual() || there[key.address] {
+		if f == nil {
+			lost++
+			continue
+		}
+		if f.Virtual() || there[key.address] {
 			continue
 		}
 		p := &Port{Device: key.device, Address: key.address, Number: key.number, WasActive: true, Err: errGone, Netdev: Netdev{Name: m.active[key]}}
 		rows = append(rows, portRow{Port: p, device: &probes.RDMADevice{}, f: f, role: v.Topology.Role(f), sisters: v.Topology.Sisters(f)})
 	}
-	return rows
+	return rows, lost
 }
 
 // evalGone judges a port whose device is gone. It may have been moved on

@@ -21,7 +21,11 @@ type portRow struct {
 	sisters  string
 	virtual  bool           // of a virtual function or a subfunction: others decide what it does
 	ethernet *probes.Netdev // its own interface; nil if it has none
+	lacks    int            // ports that the plan counts and the machine does not have; with them the row stands for no port
 }
+
+// absent says that only the row's state is judged: there is no such port.
+func (r *portRow) absent() bool { return r.Err == errGone || r.lacks > 0 }
 
 // portRows lists the ports of all RDMA devices. A device whose reading is not
 // fresh has those that the inventory knows, with nothing read of them.
@@ -64,10 +68,10 @@ func portColumns() collectors.Columns[portRow] {
 	c := collectors.Columns[portRow]{Labels: portLabels(), Metrics: portMetrics(), Checks: []portCheck{
 		rateCheck(), layerCheck(), errorsCheck(), lossCheck(), receiverCheck(), gidCheck(),
 	}}
-	for i := range c.Metrics { // of a port that is gone only its state is judged
+	for i := range c.Metrics {
 		get := c.Metrics[i].Get
 		c.Metrics[i].Get = func(r *portRow) (float64, bool) {
-			if r.Err == errGone {
+			if r.absent() {
 				return 0, false
 			}
 			return get(r)
@@ -76,7 +80,7 @@ func portColumns() collectors.Columns[portRow] {
 	for i := range c.Checks {
 		eval := c.Checks[i].Eval
 		c.Checks[i].Eval = func(r *portRow, e *portEnv) verdict {
-			if r.Err == errGone {
+			if r.absent() {
 				return verdict{}
 			}
 			return eval(r, e)
@@ -126,7 +130,12 @@ func portLabels() []collectors.Label[portRow] {
 	return []collectors.Label[portRow]{
 		{Name: "address", Get: func(r *portRow) string { return r.Address }},
 		{Name: "device", Get: func(r *portRow) string { return r.Device }},
-		{Name: "port", Get: func(r *portRow) string { return strconv.Itoa(r.Number) }},
+		{Name: "port", Get: func(r *portRow) string {
+			if r.lacks > 0 {
+				return ""
+			}
+			return strconv.Itoa(r.Number)
+		}},
 	}
 }
 

@@ -38,7 +38,9 @@ func New() collectors.Collector {
 		},
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(func(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
-				return append(portRows(v, list), seen.gone(v)...)
+				gone, lost := seen.gone(v)
+				rows := append(portRows(v, list), gone...)
+				return append(rows, lacking(v, rows, lost)...)
 			}, portColumns()),
 			collectors.Derive(flapRows, flapColumns()),
 			collectors.Derive(mtuRows, mtuColumns()),

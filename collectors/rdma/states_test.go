@@ -35,6 +35,12 @@ func TestState(t *testing.T) {
 			h.Set("fabricd.yaml", "plan: {ports: {count: 3}}")
 		}, "expect: fail rdma_port mlx5_1\nsays: 3 compute ports\nexpect: info rdma_port mlx5_2\nexpect: info rdma_port mlx5_4\nexpect: info rdma_port mlx5_5"},
 		{"half, the plan counts two", func(h *host) { silence(h, 1, 2); h.Set("fabricd.yaml", "plan: {ports: {count: 2}}") }, "expect: info rdma_port mlx5_1"},
+		{"the plan counts one more than there are", func(h *host) { h.Set("fabricd.yaml", "plan: {ports: {count: 5}}") },
+			"expect: warn rdma_port compute ports\nsays: asks for 5, and this machine has 4\nexpect: ok rdma_port mlx5_0"},
+		{"as many as the plan counts", func(h *host) { h.Set("fabricd.yaml", "plan: {ports: {count: 4}}") }, "never: warn|fail|unknown rdma_port *"},
+		{"fewer, but some are not seen", func(h *host) {
+			h.Set("fabricd.yaml", `{plan: {ports: {count: 4}}, devices: {exclude: ["`+nic(2)+`"]}}`)
+		}, "expect: unknown rdma_port compute ports\nsays: excluded"},
 		{"half, the plan names one", func(h *host) {
 			silence(h, 1, 2)
 			h.Set("fabricd.yaml", `plan: {cabling: [{address: "`+nic(1)+`", switch: leaf, switch_port: Ethernet1}]}`)
@@ -176,5 +182,10 @@ func TestGone(t *testing.T) {
 		{"never active", func(h *host) { silence(h, 2); leave(h) }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2"},
 		{"renamed", func(h *host) { leave(h); h.Dev(nic(2)).At("10s").RDMA("rocep2", 400, "") }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2\nexpect: ok rdma_port rocep2"},
 		{"the function went too", func(h *host) { leave(h); h.Dev(nic(2)).At("10s").Gone() }, "never: ok|info|unknown|warn|fail rdma_port mlx5_2\nexpect: fail pcie_lost " + nic(2)},
+		{"the function went too, which the plan counts", func(h *host) {
+			h.Set("fabricd.yaml", "plan: {ports: {count: 4}}")
+			leave(h)
+			h.Dev(nic(2)).At("10s").Gone()
+		}, "never: warn|fail|unknown rdma_port compute*\nexpect: fail pcie_lost " + nic(2)},
 	})
 }

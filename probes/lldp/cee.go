@@ -59,11 +59,20 @@ const (
 	flagError   = 1 << 5
 )
 
+// CEE gives what the first TLV says of those that are understood.
+func (f *Frame) CEE() CEE {
+	for _, t := range f.Others {
+		var c CEE
+		if t.is(orgCEE, subCEE) && c.decode(t.Value[orgHeader:]) {
+			return c
+		}
+	}
+	return CEE{}
+}
+
 // decode reads the sub-TLVs. Unknown ones are passed over; one that is broken,
 // or there twice, makes all of it not understood.
 func (c *CEE) decode(s string) bool {
-	var got CEE
-	control := false
 	for len(s) > 0 {
 		if len(s) < tlvHeader {
 			return false
@@ -77,27 +86,22 @@ func (c *CEE) decode(s string) bool {
 		ok := true
 		switch kind {
 		case ceeControl:
-			if control || n != controlLen {
-				return false
+			ok = !c.Present && n == controlLen
+			if ok {
+				c.Control, c.Present = Control{value[0], value[1], be32(value[2:]), be32(value[6:])}, true
 			}
-			control = true
-			got.Control = Control{value[0], value[1], be32(value[2:]), be32(value[6:])}
 		case ceeGroups:
-			ok = got.Groups.decode(value)
+			ok = c.Groups.decode(value)
 		case ceePFC:
-			ok = got.PFC.decode(value)
+			ok = c.PFC.decode(value)
 		case ceeApp:
-			ok = got.Apps.decode(value)
+			ok = c.Apps.decode(value)
 		}
 		if !ok {
 			return false
 		}
 	}
-	if control {
-		got.Present = true
-		*c = got
-	}
-	return control
+	return c.Present
 }
 
 func (f *Feature) decode(s string, n int) bool {
@@ -116,9 +120,7 @@ func (g *CEEGroups) decode(s string) bool {
 		return false
 	}
 	s = s[featureLen:]
-	for i := range g.PriorityGroup {
-		g.PriorityGroup[i] = nibble(s, i)
-	}
+	g.PriorityGroup = nibbles(s)
 	copy(g.Bandwidth[:], s[4:12])
 	g.TCs = s[12]
 	return true
@@ -130,6 +132,14 @@ func (p *CEEPFC) decode(s string) bool {
 	}
 	p.Priorities, p.TCs = s[featureLen], s[featureLen+1]
 	return true
+}
+
+// On gives the priorities that have it: none where the feature is off.
+func (p *CEEPFC) On() uint8 {
+	if !p.Enabled {
+		return 0
+	}
+	return p.Priorities
 }
 
 func (a *CEEApps) decode(s string) bool {

@@ -2,8 +2,6 @@
 
 package lldp
 
-import "slices"
-
 // Types of TLVs: IEEE 802.1AB-2016, table 8-1.
 const (
 	typeEnd               = 0
@@ -53,7 +51,7 @@ func header(b []byte) (n int, vlan uint16, err error) {
 	if len(b) < ethernetHeader {
 		return 0, 0, ErrShort
 	}
-	if d := Destinations(); !slices.Contains(d[:], MAC(b)) {
+	if string(b[:macLen-1]) != group || b[5] != 0x0e && b[5] != 0x03 && b[5] != 0x00 {
 		return 0, 0, ErrDestination
 	}
 	n = ethernetHeader

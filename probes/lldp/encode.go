@@ -22,9 +22,6 @@ func (f *Frame) Append(b []byte) []byte {
 	b = f.appendSystem(b)
 	b = f.appendDot1(b)
 	b = f.appendDot3(b)
-	if f.CEE.Present {
-		b = f.CEE.append(b)
-	}
 	for _, t := range f.Others {
 		b = appendTLV(b, t.Type, t.Value[:min(len(t.Value), maxTLV)])
 	}
@@ -130,11 +127,10 @@ func flag(set bool, bit uint) uint8 {
 	return 0
 }
 
-// append appends the TLV; its length is known at the end.
-func (c *CEE) append(b []byte) []byte {
-	start := len(b)
-	b = appendOrg(b, orgCEE, subCEE, 0)
-	b = append(appendHeader(b, ceeControl, controlLen), c.Control.Operating, c.Control.Most)
+// TLV makes the TLV.
+func (c *CEE) TLV() TLV {
+	b := appendHeader(append([]byte(orgCEE), subCEE), ceeControl, controlLen)
+	b = append(b, c.Control.Operating, c.Control.Most)
 	b = binary.BigEndian.AppendUint32(b, c.Control.Sequence)
 	b = binary.BigEndian.AppendUint32(b, c.Control.Ack)
 	if g := &c.Groups; g.Present {
@@ -147,8 +143,7 @@ func (c *CEE) append(b []byte) []byte {
 	if a := &c.Apps; a.Present {
 		b = append(a.Feature.append(appendHeader(b, ceeApp, featureLen+len(a.packed))), a.packed...)
 	}
-	appendHeader(b[:start], typeOrganisation, len(b)-start-tlvHeader)
-	return b
+	return TLV{typeOrganisation, string(b)}
 }
 
 func (f *Feature) append(b []byte) []byte {

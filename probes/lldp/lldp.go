@@ -51,10 +51,9 @@ type Frame struct {
 	Recommended ETS // what the peer recommends; its Willing means nothing
 	PFC         PFC
 	Apps        Apps
-	CEE         CEE
 
-	// Others are the TLVs that may be there more than once (see Management and
-	// VLANs), and those that are not known or not understood, as they came.
+	// Others are the TLVs that may be there more than once, and CEE's (see
+	// Management, VLANs and CEE), and those that are not known or not understood, as they came.
 	Others []TLV
 
 	few [4]TLV // what Others of an ordinary frame fit in: no memory of its own
@@ -66,8 +65,11 @@ type MAC [6]byte
 // Destinations gives the addresses that frames are sent to: IEEE 802.1AB-2016,
 // table 7-1. Switches use the first, the nearest bridge.
 func Destinations() [3]MAC {
-	return [3]MAC{{0x01, 0x80, 0xc2, 0, 0, 0x0e}, {0x01, 0x80, 0xc2, 0, 0, 0x03}, {0x01, 0x80, 0xc2, 0, 0, 0x00}}
+	return [3]MAC{MAC([]byte(group + "\x0e")), MAC([]byte(group + "\x03")), MAC([]byte(group + "\x00"))}
 }
+
+// group is how they begin.
+const group = "\x01\x80\xc2\x00\x00"
 
 // A TLV is one that is kept as it came.
 type TLV struct {

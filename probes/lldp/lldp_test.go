@@ -16,7 +16,6 @@ import (
 // full is a frame with all that there is.
 func full() *Frame {
 	ets := ETS{Willing: true, MaxTCs: 3, PriorityTC: [8]uint8{0, 0, 0, 1, 0, 0, 2, 0}, Bandwidth: [8]uint8{50, 50}, Algorithm: [8]uint8{TSAETS, TSAETS, TSAStrict}, Present: true}
-	feature := Feature{Operating: 0, Most: 1, Enabled: true, Willing: true, Present: true}
 	return &Frame{
 		Destination: nearest, Source: MAC{2, 0, 0, 0, 0, 1}, VLAN: 0xe009,
 		Chassis: ChassisID{ChassisMAC, "\x02\x00\x00\x00\x00\x01"}, Port: PortID{PortName, "Ethernet12"}, TTL: 120,
@@ -28,19 +27,25 @@ func full() *Frame {
 		ETS:          ets, Recommended: ETS{Present: true},
 		PFC:  PFC{MBC: true, Capability: 8, Enabled: 1 << 3, Present: true},
 		Apps: NewApps(App{3, SelectDSCP, 26}, App{3, SelectUDP, 4791}),
-		CEE: CEE{
-			Control: Control{Most: 1, Sequence: 7, Ack: 6},
-			Groups:  CEEGroups{feature, [8]uint8{0, 0, 0, 1, 15}, [8]uint8{50, 50}, 2},
-			PFC:     CEEPFC{feature, 1 << 3, 8},
-			Apps:    NewCEEApps(feature, CEEApp{0x8906, 0, 0x001b21, 1 << 3}, CEEApp{4791, 1, 0x001b21, 1 << 3}),
-			Present: true,
-		},
-		PHY: PHY{3, 0x6c1d, 30, true}, MTU: 9216,
+		PHY:  PHY{3, 0x6c1d, 30, true}, MTU: 9216,
 		Others: []TLV{
 			Management{Family: 1, Address: "\x0a\x00\x00\x01", Numbering: 2, Interface: 7}.TLV(),
 			VLAN{100, "rail0"}.TLV(),
+			older().TLV(),
 			{127, "\x00\x12\xbb\x01\x00\x03\x04"},
 		},
+	}
+}
+
+// older is full's flow control as CEE has it.
+func older() *CEE {
+	feature := Feature{Operating: 0, Most: 1, Enabled: true, Willing: true, Present: true}
+	return &CEE{
+		Control: Control{Most: 1, Sequence: 7, Ack: 6},
+		Groups:  CEEGroups{feature, [8]uint8{0, 0, 0, 1, 15}, [8]uint8{50, 50}, 2},
+		PFC:     CEEPFC{feature, 1 << 3, 8},
+		Apps:    NewCEEApps(feature, CEEApp{0x8906, 0, 0x001b21, 1 << 3}, CEEApp{4791, 1, 0x001b21, 1 << 3}),
+		Present: true,
 	}
 }
 
@@ -61,6 +66,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if again := got.Append(nil); !bytes.Equal(b, again) {
 		t.Errorf("written again:\n%x\nnot\n%x", again, b)
+	}
+	if d := cmp.Diff(*older(), got.CEE(), compared); d != "" {
+		t.Error(d)
 	}
 	if m, v := got.Management(), got.VLANs(); len(m) != 1 || m[0].String() != "10.0.0.1" || len(v) != 1 || v[0] != (VLAN{100, "rail0"}) {
 		t.Errorf("%v %v", m, v)
@@ -138,11 +146,12 @@ func TestOptional(t *testing.T) {
 		{"a name in a name", "fe08 0080c2 03 0064 05 61", func(f *Frame) bool { return len(f.VLANs()) == 0 }, 1},
 		{"an address past its TLV", "1003 20 01 0a", func(f *Frame) bool { return len(f.Management()) == 0 }, 1},
 		{"an organisation of three bytes", "fe03 0080c2", func(f *Frame) bool { return true }, 1},
-		{"CEE without control", "fe0c 001b21 02 0606 00008000 0808", func(f *Frame) bool { return !f.CEE.Present }, 1},
-		{"CEE 1.0", "fe06 001b21 01 0000", func(f *Frame) bool { return !f.CEE.Present }, 1},
+		{"CEE without control", "fe0c 001b21 02 0606 00008000 0808", func(f *Frame) bool { return !f.CEE().Present }, 1},
+		{"CEE 1.0", "fe06 001b21 01 0000", func(f *Frame) bool { return !f.CEE().Present }, 1},
 		{"CEE", "fe18 001b21 02 020a 0000 00000001 00000000 0606 0001c000 0808", func(f *Frame) bool {
-			return f.CEE.PFC.Priorities == 8 && f.CEE.PFC.Willing && f.CEE.Control.Sequence == 1
-		}, 0},
+			return f.CEE().PFC.Priorities == 8 && f.CEE().PFC.Willing && f.CEE().Control.Sequence == 1
+		}, 1},
+		{"CEE after a broken one", "fe06 001b21 02 0209 fe18 001b21 02 020a 0000 00000001 00000000 0606 00018000 0808", func(f *Frame) bool { return f.CEE().PFC.Priorities == 8 }, 2},
 		{"the second name", "0a01 61 0a01 62", func(f *Frame) bool { return f.SystemName == "a" }, 1},
 		{"a text of 511 bytes", "0bff" + strings.Repeat("61", 511), func(f *Frame) bool { return len(f.SystemName) == 511 && len(Text(f.SystemName)) == 255 }, 0},
 	} {
@@ -189,7 +198,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = first.Chassis.String(), first.Port.String()
+		_, _, _ = first.Chassis.String(), first.Port.String(), first.VLANs()
 		// What was understood stands in the frame that is written of it.
 		second, err := Decode(first.Append(nil))
 		if err != nil {
@@ -197,6 +206,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		if d := cmp.Diff(first, second, compared); d != "" {
 			t.Error(d)
+		}
+		if c := first.CEE(); c.Present {
+			again := Frame{Others: []TLV{c.TLV()}}
+			if d := cmp.Diff(c, again.CEE(), compared); d != "" {
+				t.Error(d)
+			}
 		}
 	})
 }

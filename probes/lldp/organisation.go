@@ -38,8 +38,6 @@ func (f *Frame) organisation(s string) bool {
 		return f.dot1(s[3], value)
 	case org8023:
 		return f.dot3(s[3], value)
-	case orgCEE:
-		return s[3] == subCEE && !f.CEE.Present && f.CEE.decode(value)
 	}
 	return false
 }
@@ -108,17 +106,20 @@ func (e *ETS) decode(s string) bool {
 	}
 	e.Present = true
 	e.Willing, e.CreditBased, e.MaxTCs = s[0]>>7 != 0, s[0]>>6&1 != 0, s[0]&7
-	for i := range e.PriorityTC {
-		e.PriorityTC[i] = nibble(s[1:], i)
-	}
+	e.PriorityTC = nibbles(s[1:])
 	copy(e.Bandwidth[:], s[5:])
 	copy(e.Algorithm[:], s[13:])
 	return true
 }
 
-// nibble gives the half of a byte that belongs to priority i: the first has
-// the high one.
-func nibble(s string, i int) uint8 { return s[i/2] >> (4 - 4*(i%2)) & 0xf }
+// nibbles gives a number for each priority: the first has the high half of the
+// first byte.
+func nibbles(s string) (list [8]uint8) {
+	for i := range len(list) / 2 {
+		list[2*i], list[2*i+1] = s[i]>>4, s[i]&0xf
+	}
+	return list
+}
 
 func (p *PFC) decode(s string) bool {
 	if len(s) != 2 || p.Present {

@@ -3,6 +3,7 @@
 package lldp
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strconv"
@@ -20,6 +21,8 @@ type Port struct {
 	table   *Table
 	dir     *probes.Dir
 	carrier *probes.Attr
+	changes *probes.Attr
+	changed []byte // how often the carrier did, when it was last read
 
 	on    bool          // somebody listens, and there is link
 	since time.Duration // that it is so; negative: from before the start
@@ -68,7 +71,7 @@ func Open(h *probes.Host, n *probes.Netdev) (*Port, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Port{name: path.Base(n.Path), table: NewTable(), dir: dir, carrier: dir.Attr("carrier", 8)}
+	p := &Port{name: path.Base(n.Path), table: NewTable(), dir: dir, carrier: dir.Attr("carrier", 8), changes: dir.Attr("carrier_changes", 16)}
 	if h.Recorded() {
 		p.source = &recorded{host: h, name: "lldp/" + p.name + ".hex", next: -1}
 		return p, nil
@@ -81,6 +84,7 @@ func Open(h *probes.Host, n *probes.Netdev) (*Port, error) {
 func (p *Port) Close() {
 	p.source.close()
 	p.carrier.Close()
+	p.changes.Close()
 	p.dir.Close()
 }
 
@@ -101,13 +105,24 @@ func (p *Port) Read(at time.Duration) (*State, error) {
 
 // listen notes since when somebody listens on a port with link.
 func (p *Port) listen(at time.Duration, on bool) {
-	if on && p.on {
+	if flapped := p.flapped(); on && p.on && !flapped {
 		return
 	}
 	p.on, p.since = on, at
 	if r, ok := p.source.(*recorded); ok && on && at == 0 {
 		p.since -= r.listened()
 	}
+}
+
+// flapped says whether the link was lost since the last time, however shortly.
+func (p *Port) flapped() bool {
+	b, err := p.changes.Read()
+	if err != nil || bytes.Equal(b, p.changed) {
+		return false
+	}
+	first := p.changed == nil
+	p.changed = append(p.changed[:0], b...)
+	return !first
 }
 
 // link tells whether the port has link. An interface that is switched off does

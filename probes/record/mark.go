@@ -10,6 +10,7 @@ import (
 
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/pci"
+	"github.com/fabricd/fabricd/probes/route"
 )
 
 // mark writes what changed since the last snapshot. A mark that does not fit
@@ -111,6 +112,8 @@ func (r *recorder) extras(i int, now *snapshot) []probes.Extra {
 		case now.hidden[netdev]:
 			continue
 		case source == "fabricd.yaml" && r.options.Config != nil:
+			continue
+		case source == route.Recorded && r.names != nil: // see routes
 			continue
 		case source == "gpu.json" && !e.Removed:
 			e.Data = r.withoutExcluded(e.Data)

@@ -112,11 +112,14 @@ func Record(ctx context.Context, h *probes.Host, o Options) (*Recording, error) 
 		return nil, ErrInterrupted
 	}
 	m := newManifest(h, first, o)
+	extras := r.extras(0, first)
 	if !h.Recorded() {
 		m.Sources["lldp"] = r.ears.result(o.Listen)
+		routes, result := r.routes()
+		m.Sources["route"], extras = result, append(extras, routes...)
 	}
 	r.learn(first)
-	r.mark(0, first, append(r.extras(0, first), r.ears.heard()...))
+	r.mark(0, first, append(extras, r.ears.heard()...))
 	if h.Recorded() {
 		err = r.replay(ctx)
 	} else if o.Every > 0 {

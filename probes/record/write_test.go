@@ -100,6 +100,7 @@ func TestAgain(t *testing.T) {
 		"-- ethtool/e0/stats --\n     rx: 1\n" +
 		"-- fabricd.yaml --\n{}\n" +
 		"-- lldp/e0.hex --\n0180c2\n" +
+		"-- route.json --\n{}\n" +
 		"-- sys/class/net/e0/mtu --\n1500\n" +
 		"-- at/500ms/rm --\nethtool/e0/stats\n" +
 		"-- at/500ms/lldp/e0.hex --\n0180c2\n" +
@@ -122,7 +123,7 @@ func TestAgain(t *testing.T) {
 	if _, want, _ := strings.Cut(recording, "}}\n"); entries != want {
 		t.Errorf("got\n%s\nwant\n%s", entries, want)
 	}
-	for _, word := range []string{"2026-01-02T03:04:05Z", `"replaced"`, "CAP_NET_RAW", "listened 60s", "refused: EPERM", `"fabricd": "1"`, `"files": 7`} {
+	for _, word := range []string{"2026-01-02T03:04:05Z", `"replaced"`, "CAP_NET_RAW", "listened 60s", "refused: EPERM", `"fabricd": "1"`, `"files": 8`} {
 		if !strings.Contains(again, word) {
 			t.Errorf("%s is not in the manifest", word)
 		}
@@ -136,5 +137,8 @@ func TestAgain(t *testing.T) {
 	}
 	if got := text(t, h, Options{Config: []byte("plan: {}\n"), KeepIdentities: true}); !strings.Contains(got, "-- fabricd.yaml --\nplan: {}\n") || strings.Count(got, "fabricd.yaml") != 1 {
 		t.Error(got)
+	}
+	if got := text(t, h, Options{}); strings.Contains(got, "route.json") {
+		t.Errorf("addresses of routes are in a recording without identities:\n%s", got)
 	}
 }

@@ -65,7 +65,7 @@ func Get(h *probes.Host) (*State, error) {
 	}
 	b, err := h.ReadFile(Recorded)
 	if err != nil {
-		return nil, fmt.Errorf("the recording does not say how the machine routes (%s): %w", Recorded, err)
+		return nil, fmt.Errorf("the recording does not say how the machine routes (%s; one made with --keep-identities does): %w", Recorded, err)
 	}
 	return Parse(b)
 }

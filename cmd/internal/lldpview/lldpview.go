@@ -70,11 +70,11 @@ func portText(n *frames.Neighbour) string {
 // announces sums up flow control.
 func announces(f *frames.Frame) string {
 	var parts []string
-	switch {
+	switch c := f.CEE(); {
 	case f.PFC.Present:
 		parts = append(parts, "PFC "+orNone(priorities(f.PFC.Enabled)))
-	case f.CEE.PFC.Present:
-		parts = append(parts, "PFC (CEE) "+orNone(priorities(f.CEE.PFC.Priorities)))
+	case c.PFC.Present:
+		parts = append(parts, "PFC (CEE) "+orNone(priorities(c.PFC.On())))
 	}
 	if f.MTU > 0 {
 		parts = append(parts, "frames of "+strconv.Itoa(int(f.MTU)))
@@ -196,8 +196,11 @@ func neighbourJSON(n *frames.Neighbour, at time.Duration) jsonNeighbour {
 		j.Management = append(j.Management, m.String())
 	}
 	mask, ok := n.PFC.Enabled, n.PFC.Present
-	if !ok {
-		mask, ok = n.CEE.PFC.Priorities, n.CEE.PFC.Present
+	if c := n.CEE(); c.Present {
+		j.Unknown--
+		if !ok {
+			mask, ok = c.PFC.On(), c.PFC.Present
+		}
 	}
 	if ok {
 		list := []int{}

@@ -22,7 +22,7 @@ var initScript []byte
 
 // drivers are the kernel's modules that scenarios load, with what they depend on.
 var drivers = []string{"virtio_pci", "virtio_net", "e1000e", "igb", "vmxnet3", "nvme", "aer_inject", "ib_core", "ib_uverbs",
-	"rdma_rxe", "crc32_generic", "veth", "8021q", "sch_netem", "sch_prio", "cls_u32", "cls_flower", "act_skbedit", "sch_ingress", "cls_matchall", "af_packet"}
+	"rdma_rxe", "crc32_generic", "veth", "8021q", "sch_netem", "sch_prio", "cls_u32", "cls_flower", "act_skbedit", "sch_ingress", "cls_matchall", "act_mirred", "bonding", "af_packet"}
 
 // Users and groups that programs of layers become.
 const (

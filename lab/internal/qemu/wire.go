@@ -21,6 +21,9 @@ type Wire struct {
 	mu       sync.Mutex
 	conn     net.Conn
 	received [][]byte
+
+	speaking  sync.Mutex
+	announced []byte // sent every second
 }
 
 // newWire waits in the background for QEMU to plug in.
@@ -43,6 +46,9 @@ func (w *Wire) serve() {
 	w.mu.Lock()
 	w.conn = conn
 	w.mu.Unlock()
+	gone := make(chan struct{})
+	defer close(gone)
+	go w.announce(gone)
 	for {
 		var length [4]byte
 		if _, err := io.ReadFull(conn, length[:]); err != nil {
@@ -75,6 +81,39 @@ func (w *Wire) Send(frame []byte) error {
 	}
 	_, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...))
 	return err
+}
+
+// Announce sends a frame now and every second from now on, in the place of what was sent so before; nil ends that. What
+// was sent before does not follow it.
+func (w *Wire) Announce(frame []byte) error {
+	w.speaking.Lock()
+	defer w.speaking.Unlock()
+	w.announced = frame
+	return w.speak()
+}
+
+// speak sends what is announced.
+func (w *Wire) speak() error {
+	if w.announced == nil {
+		return nil
+	}
+	return w.Send(w.announced)
+}
+
+// announce speaks every second until the guest is gone.
+func (w *Wire) announce(gone <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-gone:
+			return
+		case <-tick.C:
+			w.speaking.Lock()
+			_ = w.speak() // a guest that is short of time hears the next one
+			w.speaking.Unlock()
+		}
+	}
 }
 
 // Received returns the newest frames that the guest sent.

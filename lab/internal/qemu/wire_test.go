@@ -39,8 +39,11 @@ func TestWire(t *testing.T) {
 	if err := w.Send([]byte("frame")); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, 9)
-	if _, err := io.ReadFull(guest, got); err != nil || string(got) != "\x00\x00\x00\x05frame" {
+	if err := w.Announce([]byte("again")); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 27)
+	if _, err := io.ReadFull(guest, got); err != nil || string(got) != "\x00\x00\x00\x05frame\x00\x00\x00\x05again\x00\x00\x00\x05again" {
 		t.Errorf("the guest got %q, %v", got, err)
 	}
 }
