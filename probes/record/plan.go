@@ -50,10 +50,9 @@ var netdevAsks = []ask{
 }
 
 var rdmaAsks = []ask{
-	{names: `node_type node_guid sys_image_guid node_desc fw_ver hca_type hw_rev board_id tc/*/traffic_class
+	{names: `node_type node_guid sys_image_guid node_desc parent fw_ver hca_type hw_rev board_id tc/*/traffic_class
 		ports/*/state ports/*/phys_state ports/*/rate ports/*/link_layer ports/*/lid ports/*/lid_mask_count
-		ports/*/sm_lid ports/*/sm_sl ports/*/cap_mask
-		ports/*/gids/* ports/*/gid_attrs/types/* ports/*/gid_attrs/ndevs/*`},
+		ports/*/sm_lid ports/*/sm_sl ports/*/cap_mask`},
 	// A firmware command each.
 	{names: `ports/*/counters/* ports/*/hw_counters/* hw_counters/*`, floor: time.Second},
 	{names: `device`, links: true},
