@@ -45,7 +45,7 @@ var netdevAsks = []ask{
 		queues/tx-*/byte_queue_limits/*`},
 	// A firmware command each.
 	{names: `ecn/roce_np/* ecn/roce_np/enable/* ecn/roce_rp/* ecn/roce_rp/enable/*
-		qos/trust settings/pfc_stall_prevention`, floor: 30 * time.Second},
+		qos/trust qos/prio2buffer qos/buffer_size settings/pfc_stall_prevention`, floor: 30 * time.Second},
 	{names: `device master lower_*`, links: true},
 }
 
