@@ -102,6 +102,16 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
+			Name: "rdma-optional", About: "nothing: a counter that an administrator enables, which netlink alone tells", Tree: roceQuarter(), Daemon: true,
+			Packages: []string{"iproute2"},
+			Steps: []Step{
+				{Name: "healthy", Do: []Action{roceUp(), RDMAKnob(firstPort, "set", "1 cc_rx_ce_pkts 1234567890123"), Shows("ls /sys/class/infiniband/mlx5_0/ports/1/hw_counters", "np_cnp_sent", "!cc_rx")},
+					Want: roceHealthy(Say("ok rdma_port " + roceNetdev))},
+				{Name: "enabled", Do: []Action{Run("rdma statistic set link mlx5_0/1 optional-counters cc_rx_ce_pkts")}, Want: roceHealthy(Say("ok roce_cnp " + firstPort)),
+					Metrics: []string{`fabricd_rdma_hw_counter_total{address="` + firstNIC + `",counter="cc_rx_ce_pkts",device="mlx5_0",port="1"} 1.234567890123e+12`}},
+			},
+		},
+		{
 			Name: "rxe-loss", About: "soft-RoCE on interfaces of no hardware, one of which loses packets", Daemon: true,
 			Packages: rocePackages, Drivers: roceDrivers,
 			Steps: []Step{

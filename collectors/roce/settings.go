@@ -35,8 +35,8 @@ type Settings struct {
 func (r *reader) readSettings(set *Settings) error {
 	set.Duplex, set.Trust = r.text("duplex"), r.text("qos/trust")
 	set.Prevention, set.Buffer = ofedPrevention(r.text("settings/pfc_stall_prevention")), nil
-	if b, err := dcb.OFEDBuffer(r.h, r.dir); err == nil {
-		set.Buffer = b
+	if set.DCB == nil || set.DCB.Buffer == nil {
+		set.Buffer, _ = dcb.OFEDBuffer(r.h, r.dir)
 	}
 	set.Pause, set.Rings = nil, nil
 	if r.portErr != nil {
