@@ -10,7 +10,7 @@ import (
 // Packages and drivers of scenarios with soft-RoCE.
 var (
 	rocePackages = []string{"iproute2", "ethtool", "perftest", "ibverbs-providers"}
-	roceDrivers  = []string{"crc32_generic", "rdma_rxe", "ib_uverbs", "act_skbedit", "sch_ingress", "cls_flower"}
+	roceDrivers  = []string{"crc32_generic", "rdma_rxe", "ib_uverbs", "act_skbedit", "sch_ingress", "cls_flower", "sch_netem", "veth"}
 )
 
 // Addresses of the two ends of soft-RoCE.
@@ -41,6 +41,16 @@ rdma link add rxe0 type rxe netdev A; rdma link add rxe1 type rxe netdev B
 
 // WriteBandwidth has rxe0 write so many times 64 KiB into rxe1's memory, and shows what ib_write_bw says in the end.
 func WriteBandwidth(times int) Action {
+	return Shows(writes(times)+"; exit $s", "BW average", "65536")
+}
+
+// KeepWriting has rxe0 write 5 times 64 KiB again and again, with a breath between.
+func KeepWriting() Action {
+	return Run("(while :; do " + writes(5) + "; sleep 1; done) >/tmp/writes 2>&1 </dev/null &")
+}
+
+// writes is a script that leaves in s how its writing ended.
+func writes(times int) string {
 	command := fmt.Sprintf("ib_write_bw -x 1 -n %d -s 65536 -F", times)
-	return Shows(command+" -d rxe1 >/tmp/server 2>&1 & sleep 1; "+command+" -d rxe0 "+roceThere+" 2>&1; s=$?; wait; exit $s", "BW average", "65536")
+	return command + " -d rxe1 >/tmp/server 2>&1 & sleep 1; " + command + " -d rxe0 " + roceThere + " 2>&1; s=$?; [ $s = 0 ] || kill $!; wait"
 }

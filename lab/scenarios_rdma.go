@@ -101,5 +101,26 @@ func rdmaScenarios() []Scenario {
 					Want: bareMetal(Say("ok|ended rdma_port "+firstPort), Say("ok|warn|ended rdma_flap "+firstPort), Say("ok|info|warn|ended rdma_loss "+firstPort))},
 			},
 		},
+		{
+			Name: "rdma-optional", About: "nothing: a counter that an administrator enables, which netlink alone tells", Tree: roceQuarter(), Daemon: true,
+			Packages: []string{"iproute2"},
+			Steps: []Step{
+				{Name: "healthy", Do: []Action{roceUp(), RDMAKnob(firstPort, "set", "1 cc_rx_ce_pkts 1234567890123"), Shows("ls /sys/class/infiniband/mlx5_0/ports/1/hw_counters", "np_cnp_sent", "!cc_rx")},
+					Want: roceHealthy(Say("ok rdma_port " + roceNetdev))},
+				{Name: "enabled", Do: []Action{Run("rdma statistic set link mlx5_0/1 optional-counters cc_rx_ce_pkts")}, Want: roceHealthy(Say("ok roce_cnp " + firstPort)),
+					Metrics: []string{`fabricd_rdma_hw_counter_total{address="` + firstNIC + `",counter="cc_rx_ce_pkts",device="mlx5_0",port="1"} 1.234567890123e+12`}},
+			},
+		},
+		{
+			Name: "rxe-loss", About: "soft-RoCE on interfaces of no hardware, one of which loses packets", Daemon: true,
+			Packages: rocePackages, Drivers: roceDrivers,
+			Steps: []Step{
+				{Name: "healthy", Do: []Action{Run("ip link add va type veth peer name vb"), SoftRoCE("va", "vb"), KeepWriting(), Wait(5 * second)}, Want: bareMetal(
+					Say("ok rdma_port rxe0", "ACTIVE"), Say("ok rdma_gid rxe0", roceHere), Say("ok rdma_loss rxe0", "no loss"), Say("ok rdma_loss rxe1"), Say("nothing roce_pfc *"), Say("nothing rdma_rate *")),
+					Metrics: []string{`fabricd_rdma_port_info{address="",device="rxe0",firmware="",hca="",link_layer="Ethernet",netdev="va",port="1",protocol="RoCE"`}},
+				{Name: "loss", Do: []Action{Run("tc qdisc add dev va root netem loss 3%")}, Want: bareMetal(
+					Say("warn rdma_loss rxe0", "rcvd_seq_err"), Say("warn rdma_loss rxe1", "out_of_seq_request"), Say("ok rdma_port rxe1"))},
+			},
+		},
 	}
 }

@@ -46,7 +46,7 @@ func toolScenarios() []Scenario {
 			Packages: rocePackages, Drivers: roceDrivers,
 			Steps: []Step{{Name: "traffic", Do: []Action{wire(), SoftRoCE("eth0", "eth1"), WriteBandwidth(100),
 				Shows("cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; ethtool -S eth0; rdma link", "!tx_prio3_packets: 0\n", "tx_prio3_packets: ", "rxe1/1 state ACTIVE")},
-				Want: bareMetal()}},
+				Want: bareMetal(Say("ok rdma_port rxe0"), Say("ok|info rdma_gid rxe1"), Say("nothing roce_pfc *"))}},
 		},
 		{
 			Name: "switch", About: "nothing: a switch that says who it is, hears who its neighbour is, and pauses it", Guest: true,

@@ -105,14 +105,35 @@ type Netdev struct {
 type RDMADevice struct {
 	Name         string
 	Path         string
-	Function     *Function
-	Port         bool   // the function's own device, not a subfunction's
-	NodeType     string // CA (InfiniBand and RoCE), RNIC (iWARP), unspecified (EFA) …
+	Function     *Function // nil of one that software makes: soft-RoCE, soft-iWARP
+	Lower        string    // the interface that software makes it of; "" if not told
+	Port         bool      // the function's own device, not a subfunction's
+	NodeType     string    // CA (InfiniBand and RoCE), RNIC (iWARP), unspecified (EFA) …
 	NodeGUID     string
 	SysImageGUID string // "" if absent or zero: no identity
 	Firmware     string
 	HCAType      string
 	Ports        []RDMAPort
+}
+
+// Software says whether the kernel makes the device of an interface (rxe, siw):
+// it has no hardware of its own, whatever that interface has.
+func (d *RDMADevice) Software() bool { return d.Function == nil }
+
+// Address is the PCI function's; "" without one.
+func (d *RDMADevice) Address() string {
+	if d.Function == nil {
+		return ""
+	}
+	return d.Function.Address
+}
+
+// Driver is the PCI function's; "" without one.
+func (d *RDMADevice) Driver() string {
+	if d.Function == nil {
+		return ""
+	}
+	return d.Function.Driver
 }
 
 // An RDMAPort is one port of an RDMA device.

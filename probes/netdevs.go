@@ -70,13 +70,18 @@ func (h *Host) Interfaces() ([]Interface, error) {
 			}
 		}
 		own, device := h.device(classNet, name)
-		ownAddress, _ := nearestAddress(own)
-		address, _ := nearestAddress(device)
-		if !h.Excluded(ownAddress) && !h.Excluded(address) {
+		if !h.forbids(own, device) {
 			list = append(list, Interface{name, own, device != ""})
 		}
 	}
 	return list, nil
+}
+
+// forbids says whether a class entry is an excluded function's.
+func (h *Host) forbids(own, device string) bool {
+	ownAddress, _ := nearestAddress(own)
+	address, _ := nearestAddress(device)
+	return h.Excluded(ownAddress) || h.Excluded(address)
 }
 
 // netdevs lists the interfaces that belong to hardware.
@@ -147,24 +152,39 @@ func (h *Host) rdma(inv *Inventory) {
 	for _, name := range names {
 		h.lookAt(path.Join(classRDMA, name))
 		own, device := h.device(classRDMA, name)
-		f, direct := inv.functionOf(device)
-		if f == nil {
+		if h.forbids(own, device) {
 			continue
 		}
 		dir, err := h.Dir(own)
 		if err != nil {
 			continue
 		}
-		d := &RDMADevice{
-			Name: Printable(name), Path: own, Function: f, Port: direct,
-			NodeType: afterColon(textOf(dir, "node_type")), NodeGUID: guid(textOf(dir, "node_guid")), SysImageGUID: guid(textOf(dir, "sys_image_guid")),
-			Firmware: textOf(dir, "fw_ver"), HCAType: textOf(dir, "hca_type"),
+		d := &RDMADevice{Name: Printable(name), Path: own}
+		software := h.software(d, dir)
+		if !software {
+			d.Function, d.Port = inv.functionOf(device)
 		}
+		if software && h.forbids(h.device(classNet, d.Lower)) || !software && d.Function == nil {
+			dir.Close()
+			continue
+		}
+		d.NodeType, d.HCAType, d.Firmware = afterColon(textOf(dir, "node_type")), textOf(dir, "hca_type"), textOf(dir, "fw_ver")
+		d.NodeGUID, d.SysImageGUID = guid(textOf(dir, "node_guid")), guid(textOf(dir, "sys_image_guid"))
 		dir.Close()
 		d.Ports = h.rdmaPorts(own)
 		inv.RDMA = append(inv.RDMA, d)
-		f.RDMA = append(f.RDMA, d)
+		if d.Function != nil {
+			d.Function.RDMA = append(d.Function.RDMA, d)
+		}
 	}
+}
+
+// software says whether the kernel makes an RDMA device of an interface, which
+// soft-RoCE names as its parent. Kernels before 5.13 have such devices in the
+// directory of the interface's PCI function, as if they were its own.
+func (h *Host) software(d *RDMADevice, dir *Dir) bool {
+	d.Lower = textOf(dir, "parent")
+	return d.Lower != "" || strings.HasPrefix(d.Path, "sys/devices/virtual/") || strings.HasPrefix(textOf(dir, "node_desc"), "Software iWARP")
 }
 
 // guid gives a GUID, or "" for one that is zero and so names nothing.

@@ -45,7 +45,11 @@ func TestJoin(t *testing.T) {
 		{"RDMA device", rdmaDevice("x", nic), "0000:19:00.0 port"},
 		{"RDMA device, class directory real", entries("sys/class/infiniband/x/node_type", "1: CA", "sys/class/infiniband/x/device -> ../../../devices/"+nic, ""), "0000:19:00.0 port"},
 		{"RDMA device of a subfunction", rdmaDevice("x", nic+"/mlx5_core.sf.4"), "0000:19:00.0"},
-		{"software RDMA", entries("sys/class/infiniband/x -> ../../devices/virtual/infiniband/x", "", "sys/devices/virtual/infiniband/x/node_type", "1: CA"), ""},
+		{"RDMA device of no PCI device", rdmaDevice("x", "platform/soc"), ""},
+		{"soft-RoCE", entries("sys/class/infiniband/x -> ../../devices/virtual/infiniband/x", "", "sys/devices/virtual/infiniband/x/parent", "eth0\n"), "software eth0"},
+		{"soft-RoCE of older kernels, with the interface's function", rdmaDevice("x", nic, "parent", "eth0\n"), "software eth0"},
+		{"soft-iWARP", entries("sys/class/infiniband/x -> ../../devices/virtual/infiniband/x", "", "sys/devices/virtual/infiniband/x/node_type", "4: RNIC"), "software"},
+		{"soft-iWARP of older kernels", rdmaDevice("x", nic, "node_desc", "Software iWARP stack\n"), "software"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,6 +63,10 @@ func TestJoin(t *testing.T) {
 					}
 				}
 				for _, d := range inv.RDMA {
+					if d.Software() {
+						got = append(got, strings.TrimSpace("software "+d.Lower))
+						continue
+					}
 					got = append(got, strings.TrimSpace(d.Function.Address+" "+map[bool]string{true: "port"}[d.Port]))
 					if !slices.Contains(d.Function.RDMA, d) || d.Port != slices.Equal(d.Function.RDMANames, []string{"x"}) {
 						t.Errorf("the function has %v, named %q", d.Function.RDMA, d.Function.RDMANames)

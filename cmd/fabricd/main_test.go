@@ -245,10 +245,17 @@ func TestReadAndManual(t *testing.T) {
 // read roce prints what a network engineer knows from other programs; the
 // metrics can be had as well.
 func TestReadRoCE(t *testing.T) {
-	host := hosts + "cases/217-dcqcn-reaction-point-off-on-the-lossless-priority.txtar"
+	b, err := os.ReadFile(hosts + "cases/217-dcqcn-reaction-point-off-on-the-lossless-priority.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := filepath.Join(t.TempDir(), "host.txtar")
+	if err := os.WriteFile(host, append(b, "\n-- ethtool/enp153s0np0/pfc-prevention-tout --\npfc-prevention-tout: 8000\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, stdout, stderr := fabricd("read", "roce", "--host", host)
 	for _, want := range []string{
-		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "pause received for", "90ms", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
+		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "pause received for", "90ms", "prevention: after 8s", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
 		"CNPs handled", "rpg_time_reset 0.0003", "reaction 0-2,4-7",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -221,14 +221,17 @@ func findNIC(inv *probes.Inventory, name string) *probes.Function {
 	if f := inv.Function(kernelAddress(name)); f != nil {
 		return f
 	}
+	for _, d := range inv.RDMA {
+		switch {
+		case d.Name == name && !d.Software():
+			return d.Function
+		case d.Name == name && d.Lower != "":
+			name = d.Lower
+		}
+	}
 	for _, n := range inv.Netdevs {
 		if n.Name == name {
 			return n.Function
-		}
-	}
-	for _, d := range inv.RDMA {
-		if d.Name == name {
-			return d.Function
 		}
 	}
 	return nil

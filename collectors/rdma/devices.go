@@ -14,6 +14,7 @@ import (
 type deviceRow struct {
 	device, driver string
 	protocol       Protocol
+	software       bool
 	hidden         bool // it shows no counters
 	shown          int  // devices of the host that do
 	epoch          uint64
@@ -29,8 +30,8 @@ func deviceRows(v *collectors.View, list []collectors.Unit[Reading]) []deviceRow
 		if d == nil {
 			continue
 		}
-		r := deviceRow{device: d.Name, driver: d.Function.Driver, protocol: u.Reading.Protocol, hidden: u.Reading.Hidden, names: u.Reading}
-		if !r.hidden {
+		r := deviceRow{device: d.Name, driver: d.Driver(), software: d.Software(), protocol: u.Reading.Protocol, hidden: u.Reading.Hidden, names: u.Reading}
+		if !r.hidden && !r.software {
 			shown++
 		}
 		var all Port
@@ -94,7 +95,7 @@ func cnpCheck() collectors.Check[deviceRow] {
 	return collectors.Check[deviceRow]{
 		Name:   "roce_cnp",
 		Help:   "Warns when a RoCE device ignores congestion notifications (CNPs); when it receives packets marked with congestion and sends no CNP, so that its notification point is off; and when it sends CNPs without having counted a marked packet.",
-		Silent: "totals that stand still; marks with CNPs: congestion control at work. InfiniBand, iWARP and EFA have none.",
+		Silent: "totals that stand still; marks with CNPs: congestion control at work. InfiniBand, iWARP, EFA and soft-RoCE have none.",
 		Over:   time.Minute,
 		For:    10 * time.Second,
 		Thresholds: []collectors.Threshold{
@@ -107,7 +108,7 @@ func cnpCheck() collectors.Check[deviceRow] {
 func evalCNP(r *deviceRow, e *collectors.Env[deviceRow]) verdict {
 	marks, sent, ignored := r.congestion[ECNMarked], r.congestion[CNPSent], r.congestion[CNPIgnored]
 	switch {
-	case r.protocol != RoCE:
+	case r.protocol != RoCE || r.software:
 		return verdict{}
 	case !marks.OK && !sent.OK && !ignored.OK:
 		return collectors.Verdictf(collectors.Unknown, "the driver counts neither marks nor CNPs, or they cannot be read")

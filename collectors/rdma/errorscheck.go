@@ -15,7 +15,7 @@ func errorsCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_errors",
 		Help:    "Warns when symbol errors, receive errors, errors at the far end, integrity errors or recoveries of the link grow, and when a narrow counter stands at its maximum, where it sticks: it has to be reset before it can tell anything.",
-		Silent:  "totals that stand still; port_xmit_wait at its maximum is info; counters that a driver does not have or that answer EINVAL or N/A: the rest counts.",
+		Silent:  "totals that stand still; port_xmit_wait at its maximum is info; counters that a driver does not have or that answer EINVAL or N/A: the rest counts. Devices that software makes have no link.",
 		Over:    time.Minute,
 		Subject: portSubject(false),
 		Thresholds: []collectors.Threshold{
@@ -32,6 +32,9 @@ func linkErrors() []string {
 }
 
 func evalErrors(r *portRow, e *portEnv) verdict {
+	if r.software() {
+		return verdict{} // it has no link of its own
+	}
 	full, narrow := r.saturated()
 	if narrow == 0 {
 		return collectors.Verdictf(collectors.Unknown, "%s", r.noCounters())

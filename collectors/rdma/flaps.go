@@ -32,7 +32,7 @@ func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 			continue
 		}
 		d := findDevice(v.Inventory, u.Name)
-		if d == nil || d.Function.Virtual() || !d.Port {
+		if d == nil || d.Software() || d.Function.Virtual() || !d.Port {
 			continue
 		}
 		for i := range u.Reading.Ports {
@@ -73,7 +73,7 @@ func flapColumns() collectors.Columns[flapRow] {
 		Checks: []collectors.Check[flapRow]{{
 			Name:    "rdma_flap",
 			Help:    "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
-			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions. Clears itself after 30 stable minutes.",
+			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions and devices that software makes. Clears itself after 30 stable minutes.",
 			Over:    flapsFor,
 			Subject: []collectors.Label[flapRow]{device, port, netdev},
 			Thresholds: []collectors.Threshold{

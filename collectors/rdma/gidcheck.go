@@ -41,7 +41,7 @@ func evalGID(r *portRow, _ *portEnv) verdict {
 		why = "it has RoCE v1 GIDs only"
 	}
 	if r.virtual {
-		return collectors.Verdictf(collectors.Info, "no RoCE v2 address that routes: %s; it is a virtual function's", why)
+		return collectors.Verdictf(collectors.Info, "no RoCE v2 address that routes: %s; %s", why, r.whose())
 	}
 	return collectors.Verdictf(collectors.Warn, "no RoCE v2 address that routes: %s", why).
 		Remedyf("give %s an IPv4 or a routable IPv6 address: ip addr show dev %s", r.netdevName(), r.netdevName()).

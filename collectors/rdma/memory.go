@@ -53,7 +53,7 @@ var errGone = errors.New("the RDMA device is gone")
 func (m *memory) gone(v *collectors.View) (rows []portRow, lost int) {
 	there := map[string]bool{}
 	for _, d := range v.Inventory.RDMA {
-		there[d.Function.Address] = true
+		there[d.Address()] = true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

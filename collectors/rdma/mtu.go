@@ -31,7 +31,7 @@ func mtuRows(v *collectors.View, list []collectors.Unit[Reading]) []mtuRow {
 	seen := map[string]bool{}
 	for _, u := range list {
 		d := findDevice(v.Inventory, u.Name)
-		if d == nil {
+		if d == nil || d.Software() {
 			continue
 		}
 		for i := range u.Reading.Ports {

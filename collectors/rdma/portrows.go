@@ -16,10 +16,10 @@ import (
 type portRow struct {
 	*Port
 	device   *probes.RDMADevice
-	f        *probes.Function
+	f        *probes.Function // nil if software makes the device
 	role     topo.Role
 	sisters  string
-	virtual  bool           // of a virtual function or a subfunction: others decide what it does
+	virtual  bool           // of a virtual function, a subfunction or software: others decide what it does
 	ethernet *probes.Netdev // its own interface; nil if it has none
 	lacks    int            // ports that the plan counts and the machine does not have; with them the row stands for no port
 }
@@ -43,7 +43,7 @@ func portRows(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
 			continue
 		}
 		for _, p := range d.Ports {
-			unread := &Port{Device: d.Name, Address: d.Function.Address, Number: p.Number, LinkLayer: p.LinkLayer, Err: errStale}
+			unread := &Port{Device: d.Name, Address: d.Address(), Number: p.Number, LinkLayer: p.LinkLayer, Err: errStale}
 			rows = append(rows, portRowOf(v, d, unread))
 		}
 	}
@@ -55,6 +55,9 @@ var errStale = errors.New("no fresh reading")
 
 func portRowOf(v *collectors.View, d *probes.RDMADevice, p *Port) portRow {
 	f := d.Function
+	if f == nil {
+		return portRow{Port: p, device: d, virtual: true}
+	}
 	r := portRow{Port: p, device: d, f: f, role: v.Topology.Role(f), sisters: v.Topology.Sisters(f), virtual: f.Virtual() || !d.Port}
 	for _, n := range f.Netdevs {
 		if n.Name == p.Netdev.Name && p.Protocol != InfiniBand {
@@ -118,6 +121,17 @@ func sistersOf(r *portRow, e *portEnv) []*portRow {
 	return list
 }
 
+// software says whether the kernel makes the port of an interface.
+func (r *portRow) software() bool { return r.f == nil }
+
+// whose says why a virtual port is no port of this host's.
+func (r *portRow) whose() string {
+	if r.software() {
+		return "software makes it of " + r.netdevName()
+	}
+	return "it is a virtual function's"
+}
+
 // rise sums the rises of a counter of the port since it came.
 func (r *portRow) rise(past portPast, get func(*Port) Count) uint64 {
 	return collectors.Growth(past, func(o *portRow) (uint64, bool) {
@@ -148,7 +162,7 @@ type portMetric = collectors.Metric[portRow]
 
 func portMetrics() []portMetric {
 	list := []portMetric{
-		{Name: "rdma_port_info", Help: "1 for each port of an RDMA device: what it speaks, its interface, the firmware, and the GUID of the card.", Source: "sysfs link_layer, node_type, fw_ver, sys_image_guid",
+		{Name: "rdma_port_info", Help: "1 for each port of an RDMA device: what it speaks, its interface, the firmware, and the GUID of the card. The address is empty where software makes the device (soft-RoCE, soft-iWARP).", Source: "sysfs link_layer, node_type, fw_ver, sys_image_guid",
 			Labels: append(portLabels(),
 				collectors.Label[portRow]{Name: "link_layer", Get: func(r *portRow) string { return r.LinkLayer }},
 				collectors.Label[portRow]{Name: "protocol", Get: func(r *portRow) string { return r.Protocol.String() }},

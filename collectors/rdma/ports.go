@@ -120,13 +120,18 @@ func optionalCounts(list []rdma.Optional) Counts {
 }
 
 // readNetdev finds the port's interface: the one that netlink or its GIDs name,
-// which may be a bond over it, or else the function's interface of that port.
+// which may be a bond over it, or that software makes it of, or else the
+// function's interface of that port.
 func (p *port) readNetdev(d *probes.RDMADevice, ports int, generation uint64) {
-	name, dir := cmp.Or(p.Port.Netdev(), p.now.GIDs.Netdev), ""
+	name, dir := cmp.Or(p.Port.Netdev(), p.now.GIDs.Netdev, d.Lower), ""
 	if name != "" {
 		dir = path.Join(classNet, name)
 	}
-	for _, n := range d.Function.Netdevs {
+	var own []*probes.Netdev
+	if !d.Software() {
+		own = d.Function.Netdevs
+	}
+	for _, n := range own {
 		if n.Name == name {
 			dir = n.Path
 			break

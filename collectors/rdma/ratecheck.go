@@ -17,7 +17,7 @@ func rateCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_rate",
 		Help:    "Fails for an InfiniBand port that trained with fewer lanes than its sisters or than it has; warns for one that is slower than the plan says or than most of its sisters are.",
-		Silent:  "ports that are not active: their rate file means nothing. Two lanes on all ports are split cables: info. On Ethernet the number of lanes is made up, and the speed is nic_speed's where the interface tells it.",
+		Silent:  "ports that are not active: their rate file means nothing. Two lanes on all ports are split cables: info. On Ethernet the number of lanes is made up, and the speed is nic_speed's where the interface tells it; of devices that software makes it is made up.",
 		Subject: portSubject(false),
 		Eval:    evalRate,
 	}
@@ -25,6 +25,8 @@ func rateCheck() portCheck {
 
 func evalRate(r *portRow, e *portEnv) verdict {
 	switch {
+	case r.software():
+		return verdict{} // whose rate is made up
 	case r.State == 0:
 		return collectors.Verdictf(collectors.Unknown, "whether the port is ACTIVE is not known; see rdma_port")
 	case r.State != rdma.Active:

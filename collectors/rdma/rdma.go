@@ -22,6 +22,12 @@ import (
 const Name = "rdma"
 
 // New makes the collector.
+//
+// Ten times a second hw_counters alone are read, and of mlx5 that is one or two
+// commands to the firmware a port: the kernel answers the other files from the
+// same values for lifespan, 10 ms. For ten ports it takes 0.5 ms of a processor
+// (BenchmarkRead/100ms), half a percent of one; what waits for firmware counts
+// for the budget. The rest has its own, slower times (reader.go).
 func New() collectors.Collector {
 	seen := &memory{}
 	return collectors.New(collectors.Spec[Reading]{

@@ -69,7 +69,7 @@ func openDevice(h *probes.Host, name string, seen *memory) (collectors.Reader[Re
 	}
 	r := &reader{h: h, device: device, id: id, seen: seen, generation: inv.Generation}
 	r.counters = newCounters(device.Counters, wraps)
-	r.now = Reading{Device: name, Address: d.Function.Address, Hidden: device.Counters == nil}
+	r.now = Reading{Device: name, Address: d.Address(), Software: d.Software(), Hidden: device.Counters == nil}
 	for _, p := range device.Ports {
 		r.ports = append(r.ports, r.newPort(p, inv.Generation))
 		r.now.Hidden = r.now.Hidden && p.PMA == nil && p.HW == nil && p.Unread == nil
@@ -188,7 +188,7 @@ func protocolOf(d *probes.RDMADevice, layer string) Protocol {
 	switch {
 	case layer == "InfiniBand":
 		return InfiniBand
-	case d.Function.Driver == "efa" || strings.HasPrefix(d.NodeType, "unspecified"):
+	case d.Driver() == "efa" || strings.HasPrefix(d.NodeType, "unspecified"):
 		return EFA
 	case d.NodeType == "RNIC":
 		return IWARP

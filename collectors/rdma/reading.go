@@ -12,10 +12,13 @@ import (
 // interface that has none. It is never changed.
 type Reading struct {
 	// Device is the name in /sys/class/infiniband, "" of an interface alone;
-	// Address is that of the PCI function.
+	// Address is that of the PCI function, "" where software makes the device.
 	Device, Address string
-	Protocol        Protocol
-	Ports           []Port
+	// Software says that the kernel makes the device of an interface: soft-RoCE
+	// or soft-iWARP.
+	Software bool
+	Protocol Protocol
+	Ports    []Port
 	// Counters are those of the device as a whole (hw_counters beside ports).
 	Counters Counts
 	// Hidden says that there is no directory of counters, neither of the

@@ -17,7 +17,7 @@ func stateCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_port",
 		Help:    "Fails for an InfiniBand port that no subnet manager configures (INIT, ARMED), and for one without a partner where one is expected: by the plan, because it was up since fabricd started, or because most of its sisters are up. On Ethernet a port without carrier is one without a partner. Warns when the machine has fewer compute ports than the plan counts.",
-		Silent:  "ports that nobody expects to be up, switched off (Disabled on InfiniBand, the interface administratively down), or of virtual functions are info.",
+		Silent:  "ports that nobody expects to be up, switched off (Disabled on InfiniBand, the interface administratively down), of virtual functions, or made by software (soft-RoCE, soft-iWARP) are info.",
 		Subject: portSubject(true),
 		Eval:    evalState,
 	}
@@ -41,7 +41,7 @@ func evalState(r *portRow, e *portEnv) verdict {
 	case r.State == rdma.ActiveDefer:
 		return collectors.Verdictf(collectors.Info, "%s: the link is being recovered", state)
 	case r.virtual:
-		return collectors.Verdictf(collectors.Info, "%s; it is a virtual function's", state)
+		return collectors.Verdictf(collectors.Info, "%s; %s", state, r.whose())
 	case r.Protocol != InfiniBand:
 		return r.noCarrier(state, e)
 	case r.State == rdma.Armed:

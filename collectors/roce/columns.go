@@ -56,6 +56,14 @@ func portMetrics() []metric {
 				}
 				return float64(p.DCB.PFC.Cap), true
 			}},
+		{Name: "roce_pause_prevention_seconds", Source: "ethtool --get-tunable pfc-prevention-tout; sysfs settings/pfc_stall_prevention",
+			Help: "For how long a NIC whose host takes no packets may pause its peer before it drops them instead: 0 is for ever. Absent where the driver does not tell.",
+			Get: func(p *port) (float64, bool) {
+				if p.Prevention == nil || p.Prevention.Auto {
+					return 0, false
+				}
+				return p.Prevention.After.Seconds(), true
+			}},
 		{Name: "nic_full_duplex", Source: "sysfs duplex", Help: "1 if the link runs at full duplex, 0 at half; absent without link.",
 			Get: func(p *port) (float64, bool) {
 				return flag(p.Duplex == "full"), p.Duplex == "full" || p.Duplex == "half"

@@ -67,10 +67,14 @@ func ports(v *collectors.View, units []collectors.Unit[Reading]) []port {
 }
 
 // partners finds the RDMA port of each interface, which may be a bond, and
-// which devices were read.
+// which devices were read. Those that software makes of an interface ask
+// nothing of it: nobody makes a network lossless for them.
 func partners(v *collectors.View) (all map[string]*rdma.Port, read map[string]bool) {
 	all, read = map[string]*rdma.Port{}, map[string]bool{}
 	for _, u := range collectors.Readings[rdma.Reading](v, rdma.Name) {
+		if u.Reading.Software {
+			continue
+		}
 		read[u.Reading.Device] = true
 		for i := range u.Reading.Ports {
 			if p := &u.Reading.Ports[i]; p.Netdev.Name != "" {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -37,20 +36,6 @@ type Reading struct {
 	Err      error
 	FEC      *ethtool.FEC // nil: not told
 	*Settings
-}
-
-// Settings are what changes by an operator's hand. Nil is not told.
-type Settings struct {
-	Pause  *ethtool.Pause
-	Rings  *ethtool.Rings
-	Duplex string
-	// DCB is nil where there is no dcbnl, or where it could not be read; DCBErr says why.
-	DCB    *dcb.Config
-	DCBErr error
-	// Trust and StallPrevention are of NVIDIA's own driver package; "" elsewhere.
-	Trust, StallPrevention string
-	DCQCN                  *dcqcn.Settings
-	DCQCNErr               error
 }
 
 // A timer says when something is to be read again.
@@ -251,31 +236,4 @@ func (r *reader) ask(now *Reading, at time.Duration, fresh bool) error {
 		now.Settings = &set
 	}
 	return errors.Join(errs...)
-}
-
-// readSettings reads what is set and rarely changed.
-func (r *reader) readSettings(set *Settings) error {
-	set.Duplex, set.Trust, set.StallPrevention = r.text("duplex"), r.text("qos/trust"), r.text("settings/pfc_stall_prevention")
-	set.Pause, set.Rings = nil, nil
-	if r.portErr != nil {
-		return nil
-	}
-	p, errPause := r.port.Pause()
-	if errPause == nil {
-		set.Pause = &p
-	}
-	g, errRings := r.port.Rings()
-	if errRings == nil {
-		set.Rings = &g
-	}
-	return errors.Join(worth(errPause), worth(errRings))
-}
-
-// text reads a short file of the interface; "" if there is none.
-func (r *reader) text(name string) string {
-	b, err := r.h.ReadFile(path.Join(r.dir, name))
-	if err != nil || len(b) > 64 {
-		return ""
-	}
-	return probes.Printable(strings.TrimSpace(string(b)))
 }

@@ -44,6 +44,9 @@ func settingRows(v *collectors.View, units []collectors.Unit[Reading]) []setting
 		if r.DCB != nil {
 			r.bridging(add)
 		}
+		if b := r.buffer(); b != nil {
+			sharing(b, add)
+		}
 		if r.DCQCN != nil {
 			r.congestion(add)
 		}
@@ -81,25 +84,36 @@ func (r *Reading) bridging(add func(metric, key, more string, v float64)) {
 				add(metricAlgorithm, key, probes.Printable(c.ETS.Algorithm[n]), 1)
 			}
 		}
-		if b := c.Buffer; b != nil {
-			add(metricIn, key, "", float64(b.Priority[n]))
-			if b.Size[n] > 0 {
-				add(metricBuffer, key, "", float64(b.Size[n]))
-			}
-		}
 		if c.Peer != nil && c.Peer.PFC != nil {
 			on := dcb.PFC{Enabled: c.Peer.PFC.Enabled}
 			add(metricPeer, key, "", flag(on.On(n)))
 		}
-	}
-	if c.Buffer != nil {
-		add(metricTotal, "", "", float64(c.Buffer.Total))
 	}
 	for _, a := range c.App {
 		if a.Selector == "dscp" {
 			add(metricDSCP, strconv.Itoa(a.Protocol), "", float64(a.Priority))
 		}
 	}
+}
+
+// buffer is how the receive buffer is shared: as dcbnl says or, where it does
+// not, NVIDIA's own driver package.
+func (r *Reading) buffer() *dcb.Buffer {
+	if r.DCB != nil && r.DCB.Buffer != nil {
+		return r.DCB.Buffer
+	}
+	return r.Buffer
+}
+
+func sharing(b *dcb.Buffer, add func(metric, key, more string, v float64)) {
+	for n := range dcb.Priorities {
+		key := strconv.Itoa(n)
+		add(metricIn, key, "", float64(b.Priority[n]))
+		if b.Size[n] > 0 {
+			add(metricBuffer, key, "", float64(b.Size[n]))
+		}
+	}
+	add(metricTotal, "", "", float64(b.Total))
 }
 
 func (r *Reading) congestion(add func(metric, key, more string, v float64)) {
@@ -139,9 +153,9 @@ func settingColumns() collectors.Columns[settingRow] {
 			row(metricShare, "dcbnl IEEE_ETS", "Share of the link that a traffic class is granted; of classes that are not strict.", key("class")),
 			row(metricAlgorithm, "dcbnl IEEE_ETS", "1 for the way in which a traffic class is served, unless that is strict.", key("class"), more("algorithm")),
 			row(metricDSCP, "dcbnl IEEE_APP", "Priority to which a DSCP leads, of those in the map.", key("dscp")),
-			row(metricIn, "dcbnl BUFFER", "Receive buffer that a priority goes to.", key("priority")),
-			row(metricBuffer, "dcbnl BUFFER", "Size of a receive buffer, of those that have any.", key("buffer")),
-			row(metricTotal, "dcbnl BUFFER", "Size of all receive buffers."),
+			row(metricIn, "dcbnl BUFFER, sysfs qos/prio2buffer", "Receive buffer that a priority goes to.", key("priority")),
+			row(metricBuffer, "dcbnl BUFFER, sysfs qos/buffer_size", "Size of a receive buffer, of those that have any.", key("buffer")),
+			row(metricTotal, "dcbnl BUFFER, sysfs qos/buffer_size", "Size of all receive buffers."),
 			row(metricPeer, "dcbnl IEEE_PEER_PFC", "1 if the peer says that it has PFC on for the priority; where firmware speaks DCBX.", key("priority")),
 			row(metricDCQCN, "debugfs cc_params, sysfs ecn, debugfs cc_config, irdma's module parameters", "Parameter of congestion control, in base units, with the name that the paper on DCQCN gives it. Names with a driver's prefix are in the driver's own unit.", key("parameter"), more("paper")),
 			row(metricPoint, "sysfs ecn/roce_np/enable, ecn/roce_rp/enable, cc_config/enable_cc", "1 if a point of congestion control is on for the priority: notification tells senders of marks, reaction slows down.", key("priority"), more("point")),

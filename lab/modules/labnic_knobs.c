@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What can be done to a simulated interface: files under /sys/kernel/debug/labnic/NAME. */
-#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "labnic_dev.h"
 
@@ -229,49 +226,14 @@ static const struct knob knobs[] = {
 	{ "dcb", turn_dcb },
 };
 
-static const struct knob *knob_of(struct file *file)
+static int turn(const struct knob *knob, struct labnic *nic, const char *line)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(knobs); i++)
-		if (!strcmp(knobs[i].name, file->f_path.dentry->d_name.name))
-			return &knobs[i];
-	return NULL;
+	return knob->turn(nic, line);
 }
 
-/* A write is one or more whole lines. */
-static ssize_t knob_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
-{
-	const struct knob *knob = knob_of(file);
-	char *text, *rest, *line;
-	int err = 0;
-
-	if (!knob || len > PAGE_SIZE)
-		return -EINVAL;
-	text = memdup_user_nul(from, len);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	rest = text;
-	while (!err && (line = strsep(&rest, "\n"))) {
-		line = strim(line);
-		if (*line)
-			err = knob->turn(file->private_data, line);
-	}
-	kfree(text);
-	return err ?: len;
-}
-
-static const struct file_operations knob_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = knob_write,
-};
+#include "knobs.h"
 
 void labnic_knobs(struct labnic *nic, struct dentry *parent)
 {
-	int i;
-
-	nic->dir = debugfs_create_dir(nic->netdev->name, parent);
-	for (i = 0; i < ARRAY_SIZE(knobs); i++)
-		debugfs_create_file(knobs[i].name, 0200, nic->dir, nic, &knob_fops);
+	nic->dir = knob_files(nic->netdev->name, parent, nic);
 }

@@ -50,6 +50,7 @@ static const struct name hw_names[LABRDMA_HW_COUNTERS] = {
 	{ "np_ecn_marked_roce_packets", 64 },
 	{ "np_cnp_sent", 64 },
 	{ "rx_icrc_encapsulated", 64 },
+	[LABRDMA_OPTIONAL] = { "cc_rx_ce_pkts", 64 },
 };
 
 /* The narrow ones stay at their maximum, as the architecture has it. */
@@ -97,12 +98,23 @@ static u64 saturated(const struct labrdma_counter *c, unsigned int bits)
 
 static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
+	struct rdma_hw_stats *stats;
 	int i;
 
 	for (i = 0; i < LABRDMA_HW_COUNTERS; i++)
 		descs[i].name = hw_names[i].text;
-	return rdma_alloc_hw_stats_struct(descs, LABRDMA_HW_COUNTERS,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	descs[LABRDMA_OPTIONAL].flags = IB_STAT_FLAG_OPTIONAL;
+	stats = rdma_alloc_hw_stats_struct(descs, LABRDMA_HW_COUNTERS,
+					   RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	if (stats)
+		set_bit(LABRDMA_OPTIONAL, stats->is_disabled);
+	return stats;
+}
+
+/* The core asks before it lets an administrator enable a counter: rdma statistic set. */
+static int modify_hw_stat(struct ib_device *ib, u32 port, unsigned int index, bool enable)
+{
+	return index == LABRDMA_OPTIONAL ? 0 : -EINVAL;
 }
 
 /*
@@ -209,6 +221,7 @@ static int process_mad(struct ib_device *ib, int flags, u32 number, const struct
 const struct ib_device_ops labrdma_hw_ops = {
 	.alloc_hw_port_stats = alloc_hw_port_stats,
 	.get_hw_stats = get_hw_stats,
+	.modify_hw_stat = modify_hw_stat,
 };
 
 const struct ib_device_ops labrdma_pma_ops = {

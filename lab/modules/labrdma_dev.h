@@ -9,7 +9,8 @@
 
 #define LABRDMA_MAX_PORTS	2
 #define LABRDMA_CC_PARAMS	20
-#define LABRDMA_HW_COUNTERS	31
+#define LABRDMA_HW_COUNTERS	32
+#define LABRDMA_OPTIONAL	(LABRDMA_HW_COUNTERS - 1)	/* the last of them */
 
 /*
  * The counters of an InfiniBand port. The narrow ones stay at their maximum, as the architecture

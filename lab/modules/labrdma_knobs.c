@@ -3,10 +3,7 @@
  * What can be done to a simulated RDMA device: files under /sys/kernel/debug/labrdma/NAME. And the
  * files that mlx5 has in debugfs under its own name.
  */
-#include <linux/debugfs.h>
 #include <linux/device.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
 #include "labrdma_dev.h"
@@ -121,43 +118,7 @@ static int turn(const struct knob *knob, struct labrdma *priv, const char *line)
 	return knob->turn(priv, port - 1, line + skip);
 }
 
-static const struct knob *knob_of(struct file *file)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(knobs); i++)
-		if (!strcmp(knobs[i].name, file->f_path.dentry->d_name.name))
-			return &knobs[i];
-	return NULL;
-}
-
-/* A write is one or more whole lines. */
-static ssize_t knob_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
-{
-	const struct knob *knob = knob_of(file);
-	char *text, *rest, *line;
-	int err = 0;
-
-	if (!knob || len > PAGE_SIZE)
-		return -EINVAL;
-	text = memdup_user_nul(from, len);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	rest = text;
-	while (!err && (line = strsep(&rest, "\n"))) {
-		line = strim(line);
-		if (*line)
-			err = turn(knob, file->private_data, line);
-	}
-	kfree(text);
-	return err ?: len;
-}
-
-static const struct file_operations knob_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = knob_write,
-};
+#include "knobs.h"
 
 /*
  * What mlx5 shows of congestion control, under its own name: the parameters of both ends, with
@@ -194,9 +155,7 @@ void labrdma_show(struct labrdma *priv)
 	struct dentry *params;
 	int i;
 
-	priv->dir = debugfs_create_dir(dev_name(&priv->ib.dev), root);
-	for (i = 0; i < ARRAY_SIZE(knobs); i++)
-		debugfs_create_file(knobs[i].name, 0200, priv->dir, priv, &knob_fops);
+	priv->dir = knob_files(dev_name(&priv->ib.dev), root, priv);
 	if (!priv->port[0].ethernet)
 		return;
 	priv->cc_dir = debugfs_create_dir(dev_name(priv->ib.dev.parent), mlx5_root);

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/fabricd/fabricd/probes"
 )
@@ -46,6 +47,13 @@ type Flag struct {
 	On   bool
 }
 
+// Prevention is for how long a NIC whose host takes no packets may pause its
+// peer before it drops them instead (pfc-prevention-tout).
+type Prevention struct {
+	After time.Duration // zero is never
+	Auto  bool          // the driver chooses, and does not say what
+}
+
 // FEC is forward error correction in force, and the blocks that it worked on.
 type FEC struct {
 	Active                   string // RS, BaseR, Off, …; "" if not told
@@ -61,6 +69,7 @@ type source interface {
 	rings() (Rings, error)
 	flags() ([]Flag, error)
 	fec() (FEC, error)
+	prevention() (Prevention, error)
 	close()
 }
 
@@ -132,6 +141,12 @@ func (p *Port) Flags() ([]Flag, error) {
 func (p *Port) FEC() (FEC, error) {
 	v, err := p.fec()
 	return v, wrap("--show-fec -I", err)
+}
+
+// Prevention asks when a NIC stops pausing its peer.
+func (p *Port) Prevention() (Prevention, error) {
+	v, err := p.prevention()
+	return v, wrap("--get-tunable pfc-prevention-tout", err)
 }
 
 // Close gives back what Open took.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,11 @@ func (k *kernel) ioctl(command uintptr, data unsafe.Pointer) error {
 			mask uint64
 			n    uint32
 		})(data).n = uint32(n)
+	case cmdTunable:
+		if *head != [4]uint32{cmdTunable, 3, 2, 2} { // ETHTOOL_PFC_PREVENTION_TOUT, a u16 of 2 bytes
+			return unix.EINVAL
+		}
+		*(*uint16)(unsafe.Add(data, 16)) = 8000
 	case cmdStrings:
 		if !k.old && head[2] != uint32(n) {
 			head[2] = 0
@@ -165,5 +171,13 @@ func TestRefusals(t *testing.T) {
 		if err := l.statistics(&Statistics{}); err == nil || test.want != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
+	}
+}
+
+func TestPrevention(t *testing.T) {
+	k := &kernel{}
+	l := &live{ioctl: k.ioctl}
+	if p, err := l.prevention(); err != nil || p != (Prevention{After: 8 * time.Second}) {
+		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -24,9 +24,13 @@ const (
 	cmdStats   = 0x1d
 	cmdFlags   = 0x27
 	cmdSetInfo = 0x37
+	cmdTunable = 0x48
 
 	setStats = 1 // sets of names
 	setFlags = 2
+
+	tunablePrevention = 3 // of PFC storms, in ms
+	tunableU16        = 2
 
 	nameLen = 32 // a name may fill all of it
 )
@@ -267,6 +271,15 @@ func (l *live) rings() (Rings, error) {
 	r := [9]uint32{cmdRings}
 	err := l.call(unsafe.Pointer(&r))
 	return Rings{RXMax: int(r[1]), TXMax: int(r[4]), RX: int(r[5]), TX: int(r[8])}, err
+}
+
+func (l *live) prevention() (Prevention, error) {
+	t := struct {
+		cmd, id, kind, size uint32
+		ms, _               uint16
+	}{cmd: cmdTunable, id: tunablePrevention, kind: tunableU16, size: 2}
+	err := l.call(unsafe.Pointer(&t))
+	return preventionOf(t.ms), err
 }
 
 func (l *live) flags() ([]Flag, error) {

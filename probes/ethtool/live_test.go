@@ -70,6 +70,7 @@ func TestLive(t *testing.T) {
 		for name, ask := range map[string]func() error{
 			"pause": func() error { _, err := p.Pause(); return err }, "rings": func() error { _, err := p.Rings(); return err },
 			"fec": func() error { _, err := p.FEC(); return err }, "flags": func() error { _, err := p.Flags(); return err },
+			"prevention": func() error { _, err := p.Prevention(); return err },
 		} {
 			if err := ask(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%s: %v", name, err)

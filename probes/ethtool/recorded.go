@@ -78,6 +78,14 @@ func (r *recorded) rings() (Rings, error) {
 	return parseRings(b)
 }
 
+func (r *recorded) prevention() (Prevention, error) {
+	b, err := r.read("pfc-prevention-tout")
+	if err != nil {
+		return Prevention{}, err
+	}
+	return parsePrevention(b)
+}
+
 func (r *recorded) flags() ([]Flag, error) {
 	b, err := r.read("private-flags")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/probes"
 )
@@ -79,6 +80,37 @@ func onOff(on bool) string {
 // AppendText writes the parameters as ethtool -a does.
 func (p Pause) AppendText(b []byte) ([]byte, error) {
 	return fmt.Appendf(b, "Autonegotiate: %s\nRX: %s\nTX: %s\n", onOff(p.Autonegotiate), onOff(p.RX), onOff(p.TX)), nil
+}
+
+// preventionAuto is what stands for the driver's own choice.
+const preventionAuto = 1<<16 - 1
+
+func preventionOf(ms uint16) Prevention {
+	if ms == preventionAuto {
+		return Prevention{Auto: true}
+	}
+	return Prevention{After: time.Duration(ms) * time.Millisecond}
+}
+
+const preventionKey = "pfc-prevention-tout"
+
+func parsePrevention(b []byte) (p Prevention, err error) {
+	err = errForm
+	fields(b, func(key, value string) {
+		if ms, bad := strconv.ParseUint(value, 10, 16); bad == nil && key == preventionKey {
+			p, err = preventionOf(uint16(ms)), nil
+		}
+	})
+	return p, err
+}
+
+// AppendText writes it as ethtool --get-tunable does.
+func (p Prevention) AppendText(b []byte) ([]byte, error) {
+	ms := p.After.Milliseconds()
+	if p.Auto {
+		ms = preventionAuto
+	}
+	return fmt.Appendf(b, "%s: %d\n", preventionKey, ms), nil
 }
 
 // parseRings reads the maxima and, below them, what is set.

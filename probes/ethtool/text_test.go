@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fabricd/fabricd/probes"
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,9 @@ func TestParseForms(t *testing.T) {
 		{must(parsePause([]byte("Pause parameters for eth0:\nAutonegotiate: off\nRX: on\nTX: off\n"))), Pause{RX: true}},
 		{must(parseRings([]byte("Ring parameters for eth0:\nPre-set maximums:\nRX: 8192\nRX Mini: n/a\nTX: 4096\nCurrent hardware settings:\nRX: 512\nRX Mini: n/a\nTX: 256\nRX Buf Len: n/a\n"))),
 			Rings{RX: 512, RXMax: 8192, TX: 256, TXMax: 4096}},
+		{must(parsePrevention([]byte("pfc-prevention-tout: 8000\n"))), Prevention{After: 8 * time.Second}},
+		{must(parsePrevention([]byte("pfc-prevention-tout: 65535\n"))), Prevention{Auto: true}},
+		{must(parsePrevention([]byte("pfc-prevention-tout: 0\n"))), Prevention{}},
 		{parseFlags([]byte("Private flags for eth0:\nlink-down-on-close     : off\nfw-lldp-agent          : on\n")), []Flag{{"link-down-on-close", false}, {"fw-lldp-agent", true}}},
 		{parseFECText([]byte("FEC parameters for eth0:\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\nStatistics:\n  corrected_blocks: 69\n    Lane 0: 60\n    Lane 1: 9\n  uncorrectable_blocks: 2\n")),
 			FEC{"RS", probes.Some(uint64(69)), probes.Some(uint64(2))}},
@@ -73,6 +77,11 @@ func TestParseForms(t *testing.T) {
 	}
 	if _, err := parsePause([]byte("Cannot get device pause settings: Operation not supported\n")); err == nil {
 		t.Error("no error where no parameters are")
+	}
+	for _, bad := range []string{"", "rx-copybreak: 5\n", "pfc-prevention-tout: 65536\n", "pfc-prevention-tout: -1\n"} {
+		if p, err := parsePrevention([]byte(bad)); err == nil {
+			t.Errorf("%q: %+v", bad, p)
+		}
 	}
 	for _, bad := range []string{"RX: 5\n", "Pre-set maximums:\nRX: 8\nCurrent hardware settings:\nRX: 99999999999999999999\nTX: n/a\n"} {
 		if r, err := parseRings([]byte(bad)); err == nil {
@@ -91,6 +100,7 @@ func must[T any](v T, err error) T {
 // What is written is read back.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("     rx_packets: 12\n     [0]: tx: 3\nRX: on\nTX: off\nCurrent:\nRX: 5\n"))
+	f.Add([]byte("pfc-prevention-tout: 100\n"))
 	f.Add([]byte("driver: x\nbus-info: 0000:18:00.0\nActive FEC encoding: RS\n uncorrectable_blocks: 7\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, again := &Statistics{}, &Statistics{}
@@ -108,6 +118,9 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%+v is not read back", r)
 		}
 		if p, err := parsePause(b); err == nil && must(parsePause(must(p.AppendText(nil)))) != p {
+			t.Errorf("%+v is not read back", p)
+		}
+		if p, err := parsePrevention(b); err == nil && must(parsePrevention(must(p.AppendText(nil)))) != p {
 			t.Errorf("%+v is not read back", p)
 		}
 		if v := parseFECText(b); parseFECText(must(v.AppendText(nil))) != v {

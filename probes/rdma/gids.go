@@ -11,8 +11,8 @@ import (
 	"github.com/fabricd/fabricd/probes"
 )
 
-// maxGIDs bounds the table that is read: drivers have 1 to 256 slots.
-const maxGIDs = 256
+// MaxGIDs bounds the table that is read: hardware has 1 to 256 slots.
+const MaxGIDs = 256
 
 // A GIDType says which protocol an entry of the GID table is for.
 type GIDType uint8
@@ -85,7 +85,7 @@ func (p *Port) GIDs() (gids []GID, unread int, err error) {
 	}
 	for _, file := range files {
 		n, err := strconv.Atoi(file)
-		if err != nil || n < 0 || n >= maxGIDs {
+		if err != nil || n < 0 || n >= MaxGIDs {
 			continue
 		}
 		b, err := p.gids.ReadFile(file)

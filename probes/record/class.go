@@ -83,9 +83,10 @@ func (w *walk) excluded(dir string) bool {
 	return false
 }
 
-// netdevs asks the network interfaces of hardware, bonds, and what is stacked
-// on them; not the many of containers. Of a recording all are taken.
-func (w *walk) netdevs() {
+// netdevs asks the network interfaces of hardware, bonds, what is stacked on
+// them, and what RDMA devices run on; not the many of containers. Of a
+// recording all are taken.
+func (w *walk) netdevs(all []member) {
 	taken, rest := map[string]bool{}, []member{}
 	take := func(m member) {
 		taken[m.name] = true
@@ -95,8 +96,8 @@ func (w *walk) netdevs() {
 			w.driver(m.name)
 		}
 	}
-	for _, m := range w.members(classNet, w.now.hidden) {
-		if m.device != "" || w.host.Recorded() || w.host.Exists(path.Join(m.own, "bonding")) {
+	for _, m := range all {
+		if m.device != "" || w.now.lower[m.name] || w.host.Recorded() || w.host.Exists(path.Join(m.own, "bonding")) {
 			take(m)
 		} else {
 			rest = append(rest, m)
@@ -124,13 +125,4 @@ func (w *walk) stacked(m member, taken map[string]bool) bool {
 		lower, ok := strings.CutPrefix(name, "lower_")
 		return ok && taken[lower]
 	})
-}
-
-// rdma asks the RDMA devices.
-func (w *walk) rdma() {
-	for _, m := range w.members(classRDMA, map[string]bool{}) {
-		w.now.rdma = append(w.now.rdma, m.name)
-		w.ask(m.own, w.plan.rdma, false)
-		w.netlink(m)
-	}
 }

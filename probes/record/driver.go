@@ -29,6 +29,7 @@ func questions() []question {
 		{"stats", time.Second, func(p *ethtool.Port) ([]byte, error) { return spell(p.Statistics()) }},
 		{"pause", 30 * time.Second, func(p *ethtool.Port) ([]byte, error) { return spell(p.Pause()) }},
 		{"rings", 30 * time.Second, func(p *ethtool.Port) ([]byte, error) { return spell(p.Rings()) }},
+		{"pfc-prevention-tout", 30 * time.Second, func(p *ethtool.Port) ([]byte, error) { return spell(p.Prevention()) }},
 		{"fec", 10 * time.Second, func(p *ethtool.Port) ([]byte, error) { return spell(p.FEC()) }},
 		{"private-flags", 30 * time.Second, func(p *ethtool.Port) ([]byte, error) {
 			flags, err := p.Flags()

@@ -45,15 +45,14 @@ var netdevAsks = []ask{
 		queues/tx-*/byte_queue_limits/*`},
 	// A firmware command each.
 	{names: `ecn/roce_np/* ecn/roce_np/enable/* ecn/roce_rp/* ecn/roce_rp/enable/*
-		qos/trust settings/pfc_stall_prevention`, floor: 30 * time.Second},
+		qos/trust qos/prio2buffer qos/buffer_size settings/pfc_stall_prevention`, floor: 30 * time.Second},
 	{names: `device master lower_*`, links: true},
 }
 
 var rdmaAsks = []ask{
-	{names: `node_type node_guid sys_image_guid node_desc fw_ver hca_type hw_rev board_id tc/*/traffic_class
+	{names: `node_type node_guid sys_image_guid node_desc parent fw_ver hca_type hw_rev board_id tc/*/traffic_class
 		ports/*/state ports/*/phys_state ports/*/rate ports/*/link_layer ports/*/lid ports/*/lid_mask_count
-		ports/*/sm_lid ports/*/sm_sl ports/*/cap_mask
-		ports/*/gids/* ports/*/gid_attrs/types/* ports/*/gid_attrs/ndevs/*`},
+		ports/*/sm_lid ports/*/sm_sl ports/*/cap_mask`},
 	// A firmware command each.
 	{names: `ports/*/counters/* ports/*/hw_counters/* hw_counters/*`, floor: time.Second},
 	{names: `device`, links: true},

@@ -37,11 +37,12 @@ type snapshot struct {
 	qdiscs                 int             // that were told
 	unasked                error           // why others were not
 	hidden                 map[string]bool // netdevs of excluded functions
+	lower                  map[string]bool // those of which software makes RDMA devices
 	cut                    []string        // what is not whole
 }
 
 func newSnapshot() *snapshot {
-	return &snapshot{entries: map[string]entry{}, dirs: map[string]uint64{}, readAt: map[string]time.Duration{}, hidden: map[string]bool{}}
+	return &snapshot{entries: map[string]entry{}, dirs: map[string]uint64{}, readAt: map[string]time.Duration{}, hidden: map[string]bool{}, lower: map[string]bool{}}
 }
 
 // A delta is what changes from one snapshot to the next: first names are

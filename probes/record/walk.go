@@ -45,9 +45,10 @@ func (w *walk) take() (*snapshot, error) {
 	w.ask("proc", w.plan.proc, false)
 	w.ask("sys", w.plan.sys, false)
 	w.functions()
-	w.netdevs()
-	w.disciplines()
+	interfaces := w.members(classNet, w.now.hidden)
 	w.rdma()
+	w.netdevs(interfaces)
+	w.disciplines()
 	w.processes()
 	return w.now, w.ctx.Err()
 }

@@ -176,3 +176,33 @@ func TestCapabilities(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// Of what software makes an RDMA device is taken with the interface that it
+// runs on; of its thousand slots for GIDs those that hold one.
+func TestSoftwareRDMA(t *testing.T) {
+	m := newMachine(t)
+	const port = "sys/devices/virtual/infiniband/rxe0/ports/1/"
+	m.link("sys/class/infiniband/rxe0", "../../devices/virtual/infiniband/rxe0")
+	m.write("sys/devices/virtual/infiniband/rxe0/parent", "veth0\n")
+	m.write(port+"hw_counters/sent_pkts", "7\n")
+	for slot, gid := range map[string]string{"0": "0", "1": "fd00", "2": "0", "300": "fd01"} {
+		m.write(port+"gids/"+slot, strings.Repeat("0000:", 7)+gid+"\n")
+		m.write(port+"gid_attrs/types/"+slot, "RoCE v2\n")
+	}
+	for _, name := range []string{"veth0", "veth1"} {
+		m.link("sys/class/net/"+name, "../../devices/virtual/net/"+name)
+		m.write("sys/devices/virtual/net/"+name+"/mtu", "1500\n")
+	}
+	for excluded, want := range map[string]string{"": "veth0\n", "0000:18:00.0": ""} {
+		if excluded != "" {
+			m.write("sys/devices/virtual/infiniband/rxe0/parent", "ens1\n")
+		}
+		got := text(t, m.host(excluded), Options{KeepIdentities: true})
+		for word, there := range map[string]bool{"/rxe0/parent --\n" + want: true, "sent_pkts --\n7": true, "gids/0 --": true, "gids/1 --\n0000": true, "types/1 --": true,
+			"gids/2 --": false, "types/2 --": false, "gids/300": false, "net/veth0/mtu": true, "net/veth1": false} {
+			if strings.Contains(got, word) != (there && want != "") {
+				t.Errorf("excluded %q: %q is in the recording, or not", excluded, word)
+			}
+		}
+	}
+}
