@@ -54,6 +54,7 @@ type Engine struct {
 	state    atomic.Pointer[State]
 	changed  chan struct{} // the inventory is new
 	ready    chan struct{} // closed with the first judgement
+	judged   func(*State)  // nil, or told of each
 	lastStep time.Duration
 	period   time.Duration // between judgements
 	cost     time.Duration // of a judgement, smoothed
@@ -207,10 +208,17 @@ func (e *Engine) judge(at time.Duration, p pace) {
 	s.Findings = e.remember(list, at, p != played)
 	e.balance(s.stats)
 	e.logProblems(s.stats)
+	if e.judged != nil {
+		e.judged(s)
+	}
 	if e.state.Swap(s) == nil {
 		close(e.ready)
 	}
 }
+
+// Follow has f called with each state before it is shown, by the goroutine that
+// judges: it is to be quick. It is set before the engine runs.
+func (e *Engine) Follow(f func(*State)) { e.judged = f }
 
 // balance tells the units how far all of them together are over the budget.
 func (e *Engine) balance(all []stats) {

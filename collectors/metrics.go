@@ -3,6 +3,8 @@
 package collectors
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -119,6 +121,29 @@ func (e *Engine) collectSheets(ch chan<- prometheus.Metric, s *State) {
 				}
 				s.sheets[i][t].collect(m, sets[doc.Name], func(k Kind, v value, labels []string) {
 					send(ch, e.descs[i][t][m], k, v, labels...)
+				})
+			}
+		}
+	}
+}
+
+// Samples gives the samples of a gauge or counter in a state, by its name
+// without the prefix. label finds the value of one of a sample's labels.
+func (e *Engine) Samples(s *State, name string, sample func(label func(name string) string, v float64)) {
+	set := newSeriesSet()
+	for i, tables := range e.docs {
+		for t, metrics := range tables {
+			for m, doc := range metrics {
+				if doc.Name != name {
+					continue
+				}
+				s.sheets[i][t].collect(m, set, func(_ Kind, v value, labels []string) {
+					sample(func(name string) string {
+						if i := slices.Index(doc.Labels, name); i >= 0 {
+							return labels[i]
+						}
+						return ""
+					}, v.number)
 				})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fabricd/fabricd/dashboards/lint"
+	"github.com/fabricd/fabricd/dashboards/panel"
 )
 
 // Where the rest of the repository keeps what boards and rules rely on.
@@ -17,22 +18,35 @@ const (
 	rules    = "../deploy/prometheus"
 )
 
+// metrics are those that fabricd exports and those that the rules record.
 func metrics(t *testing.T) lint.Metrics {
 	t.Helper()
 	known, err := lint.ReadMetrics(manual)
 	if err != nil {
 		t.Fatalf("the manual of metrics: %v", err)
 	}
+	if known, err = known.WithRules(rules); err != nil {
+		t.Fatalf("recording rules: %v", err)
+	}
 	return known
+}
+
+func limits(t *testing.T) panel.Limits {
+	t.Helper()
+	l, err := panel.ReadLimits(reference)
+	if err != nil {
+		t.Fatalf("the reference configuration: %v", err)
+	}
+	return l
 }
 
 func TestCommittedBoardsAreFresh(t *testing.T) {
 	for _, b := range boards() {
-		want, err := b.encode()
+		want, err := b.encode(limits(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := b.encode()
+		again, err := b.encode(limits(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +66,7 @@ func TestCommittedBoardsAreFresh(t *testing.T) {
 func TestBoards(t *testing.T) {
 	known := metrics(t)
 	for _, b := range boards() {
-		raw, err := b.encode()
+		raw, err := b.encode(limits(t))
 		if err != nil {
 			t.Fatal(err)
 		}

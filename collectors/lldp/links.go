@@ -20,6 +20,10 @@ type Link struct {
 	At         time.Duration // the moment of the view
 	Neighbours []lldp.Neighbour
 	Err        error // why nobody listens
+	// Planned is what the plan says of the port, "" if nothing; Agrees is ok where
+	// that is there and fail where something else is.
+	Planned string
+	Agrees  collectors.Status
 }
 
 // Links lists the ports of a view in PCI order. Neighbours that others have
@@ -27,7 +31,14 @@ type Link struct {
 func Links(v *collectors.View) []Link {
 	var list []Link
 	for _, p := range portRows(v, collectors.Readings[Reading](v, Name)) {
-		list = append(list, Link{Netdev: p.n, Role: p.role, Carrier: p.Carrier, At: p.at, Neighbours: p.present, Err: p.Err})
+		l := Link{Netdev: p.n, Role: p.role, Carrier: p.Carrier, At: p.at, Neighbours: p.present, Err: p.Err}
+		if p.plan != nil && leads(p.plan) {
+			l.Planned, l.Agrees = target(p.plan), collectors.Unknown
+			if n := p.neighbour(); n != nil {
+				l.Agrees = Compare(p.plan, n).Status
+			}
+		}
+		list = append(list, l)
 	}
 	slices.SortStableFunc(list, func(a, b Link) int {
 		return a.Netdev.Function.Addr.Compare(b.Netdev.Function.Addr)

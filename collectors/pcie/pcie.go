@@ -98,6 +98,17 @@ func linkMetrics() []metric {
 			Get: func(f *function) (float64, bool) { return f.path / 8, f.path > 0 }},
 		{Name: "pcie_path_max_bandwidth_bytes_per_second", Help: "The same at every link's maximum.", Source: "links of the path",
 			Get: func(f *function) (float64, bool) { return f.limit / 8, f.limit > 0 }},
+		{Name: "pcie_path_bottleneck_info", Help: "1; the label link names the slowest link between the function and the root port by its lower end, the nearest of equally slow ones.", Source: "links of the path",
+			Labels: []collectors.Label[function]{
+				{Name: "address", Get: func(f *function) string { return f.Address }},
+				{Name: "link", Get: func(f *function) string {
+					if f.bottleneck == nil {
+						return ""
+					}
+					return f.bottleneck.Lower.Address
+				}},
+			},
+			Get: func(f *function) (float64, bool) { return 1, f.bottleneck != nil }},
 		{Name: "pcie_link_transitions_total", Kind: collectors.Counter, Help: "Changes of the link's speed or width seen between reads.", Source: "current link speed and width",
 			Get: func(f *function) (float64, bool) {
 				if f.link == nil || f.at == nil {

@@ -93,7 +93,8 @@ type function struct {
 	speed       pci.Speed  // of that link; the least there is where that is not known
 	role        topo.Role
 	kind        pci.Kind
-	path, limit float64 // bits a second of the slowest hop to the root: now, at most; 0 unknown
+	path, limit float64    // bits a second of the slowest hop to the root: now, at most; 0 unknown
+	bottleneck  *topo.Link // the slowest hop now, the nearest of equal ones; nil: unknown
 	below       [3]uint64
 	belowKnown  bool
 	guest       bool
@@ -120,8 +121,8 @@ func functions(v *collectors.View, list []collectors.Unit[Reading]) []function {
 		row := function{Function: f, at: l.by[name], link: v.Topology.LinkOf(f), down: down[f], role: v.Topology.Role(f), kind: v.Topology.Kind(f), guest: v.Inventory.Facts.Guest}
 		row.speed = l.speed(cmp.Or(row.link, row.down))
 		if row.link != nil && row.link.Upper != nil {
-			row.path = slowest(v.Topology.Path(f), l.link)
-			row.limit = slowest(v.Topology.Path(f), func(k *topo.Link) pci.Link { return k.Max })
+			row.path, row.bottleneck = slowest(v.Topology.Path(f), l.link)
+			row.limit, _ = slowest(v.Topology.Path(f), func(k *topo.Link) pci.Link { return k.Max })
 		}
 		if row.kind == pci.GPU || row.kind == pci.NIC {
 			row.payload = l.payloads(f)
@@ -156,22 +157,22 @@ func (l look) speed(k *topo.Link) pci.Speed {
 	return cmp.Or(l.link(k).Speed, k.Max.Speed, pci.Gen1)
 }
 
-// slowest gives the least bandwidth along a path, 0 if a hop is not known.
-func slowest(path []*topo.Link, state func(*topo.Link) pci.Link) float64 {
-	least := 0.0
+// slowest gives the least bandwidth along a path and the first link with it, or
+// nothing if a hop is not known.
+func slowest(path []*topo.Link, state func(*topo.Link) pci.Link) (bits float64, at *topo.Link) {
 	for _, k := range path {
 		if k.Inner {
 			continue
 		}
 		b := state(k).BitsPerSecond()
 		if b == 0 {
-			return 0
+			return 0, nil
 		}
-		if least == 0 || b < least {
-			least = b
+		if at == nil || b < bits {
+			bits, at = b, k
 		}
 	}
-	return least
+	return bits, at
 }
 
 // errorsBelow sums the error counters of a root port and all below it.

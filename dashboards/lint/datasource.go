@@ -50,7 +50,10 @@ func datasources(d dashboard.Dashboard) error {
 var variable = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // builtin are the variables that Grafana sets and our boards use.
-var builtin = map[string]bool{"__range": true, "__rate_interval": true, "__interval": true, "__all": true}
+var builtin = map[string]bool{
+	"__range": true, "__rate_interval": true, "__interval": true, "__all": true,
+	"__data": true, "__field": true, "__url_time_range": true,
+}
 
 // variables reports uses of variables that are not defined. Dollars that are
 // not followed by a name ($1 in label_replace) are none.

@@ -105,8 +105,8 @@ func texts(d dashboard.Dashboard) error {
 		if deref(p.Description) == "" {
 			faults = append(faults, fmt.Errorf("%s: no description", title(p)))
 		}
-		// Tables have units by column, heatmaps by axis.
-		needsUnit := p.Type != "table" && p.Type != "heatmap"
+		// Tables have units by column, heatmaps by axis, graphs of nodes none.
+		needsUnit := p.Type != "table" && p.Type != "heatmap" && p.Type != "nodeGraph"
 		if needsUnit && (p.FieldConfig == nil || p.FieldConfig.Defaults.Unit == nil) {
 			faults = append(faults, fmt.Errorf("%s: no unit", title(p)))
 		}

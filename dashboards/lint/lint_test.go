@@ -14,7 +14,7 @@ import (
 	"github.com/fabricd/fabricd/dashboards/panel"
 )
 
-var known = Metrics{"up": true, "fabricd_a": true, "fabricd_b_total": true, "fabricd_c_seconds": true}
+var known = Metrics{"up": true, "fabricd_a": true, "fabricd_b_total": true, "fabricd_c_seconds": true, "fabricd_build_info": true}
 
 const of = `{cluster=~"$cluster",instance="$instance"}`
 
@@ -35,7 +35,10 @@ func sound(t *testing.T) string {
 		panel.Timeline(frame("timeline"), panel.Verdicts(), query(`label_replace(fabricd_a`+of+`, "x", "$1", "y", "(.+)")`)),
 		panel.Heatmap(frame("heatmap"), query("sum by (le) (rate(fabricd_c_seconds_bucket"+of+"[1m]))")),
 		panel.Table(frame("table"), nil, []panel.Column{{Title: "A", Expr: "fabricd_a" + of, Unit: "s"}}, panel.Sort{Title: "A"}),
-		panel.Matrix(frame("matrix"), "a", "b", nil, "fabricd_a"+of),
+		panel.Matrix(frame("matrix"), panel.Cells{Row: "a", Column: "b", Gradient: panel.Much, Link: panel.ToNode(panel.FirstField)}, "fabricd_a"+of),
+		panel.History(frame("history"), panel.PortStates(), panel.ToNode(panel.SeriesLabel), query("fabricd_a"+of)),
+		panel.NativeHeatmap(frame("native"), query("sum(rate(fabricd_c_seconds"+of+"[1m]))")),
+		panel.NodeGraph(frame("graph of nodes"), "fabricd_a"+of, "fabricd_a"+of),
 	}}})
 	d, err := b.Build()
 	if err != nil {
@@ -90,6 +93,10 @@ func boardFaults() map[string]fault {
 		"all nodes":               {`,instance=\"$instance\"`, ``, "does not select the instance"},
 		"all clusters":            {`cluster=~\"$cluster\",`, ``, "does not select the cluster"},
 		"all but the node picked": {`instance=\"$instance\"`, `instance!=\"$instance\"`, "does not select the instance"},
+		"variable of no metric":   {`label_values(fabricd_build_info, `, `label_values(fabricd_build, `, "variable cluster: no such metric"},
+		"variable that asks else": {`label_values(fabricd_build_info, `, `metrics(fabricd_build_info, `, "variable cluster: not label_values"},
+		"variable of a link":      {`${__url_time_range}`, `${__url_time}`, "$__url_time"},
+		"nodes without a query":   {`"refId":"nodes"`, `"refId":"nodes","x":1`, "x"},
 		"unknown kind of panel":   {`"type":"stat"`, `"type":"stats"`, "no such kind of panel: stats"},
 	}
 }

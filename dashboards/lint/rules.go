@@ -53,7 +53,7 @@ func Rules(dir, runbooks string, known Metrics) error {
 	if err != nil {
 		return err
 	}
-	if known, err = known.withRecorded(files); err != nil {
+	if known, err = known.WithRules(dir); err != nil {
 		return err
 	}
 	var faults []error
@@ -129,9 +129,13 @@ func readRules(name string, known Metrics) ([]rule, error) {
 	return rules, errors.Join(faults...)
 }
 
-// withRecorded adds the series that rules record.
-func (m Metrics) withRecorded(files []string) (Metrics, error) {
+// WithRules adds the series that the rules below dir record.
+func (m Metrics) WithRules(dir string) (Metrics, error) {
 	m = maps.Clone(m)
+	_, files, err := ruleFiles(dir)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range files {
 		var file ruleFile
 		if _, err := decode(name, &file); err != nil {

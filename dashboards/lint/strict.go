@@ -10,9 +10,11 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/heatmap"
+	"github.com/grafana/grafana-foundation-sdk/go/nodegraph"
 	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
 	"github.com/grafana/grafana-foundation-sdk/go/stat"
 	"github.com/grafana/grafana-foundation-sdk/go/statetimeline"
+	"github.com/grafana/grafana-foundation-sdk/go/statushistory"
 	"github.com/grafana/grafana-foundation-sdk/go/table"
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 )
@@ -23,8 +25,10 @@ import (
 func panelKinds() []variants.PanelcfgConfig {
 	return []variants.PanelcfgConfig{
 		heatmap.VariantConfig(),
+		nodegraph.VariantConfig(),
 		stat.VariantConfig(),
 		statetimeline.VariantConfig(),
+		statushistory.VariantConfig(),
 		table.VariantConfig(),
 		timeseries.VariantConfig(),
 	}

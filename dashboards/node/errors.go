@@ -2,10 +2,14 @@
 
 package node
 
-import "github.com/fabricd/fabricd/dashboards/panel"
+import (
+	"fmt"
 
-func errorPanels() []panel.Panel {
-	return []panel.Panel{messages(), correctableShare(), errorNames(), rootPorts()}
+	"github.com/fabricd/fabricd/dashboards/panel"
+)
+
+func errorPanels(limits panel.Limits) []panel.Panel {
+	return []panel.Panel{messages(), correctableShare(limits), errorNames(), rootPorts()}
 }
 
 // perMinute is the unit in which pcie_aer counts.
@@ -23,14 +27,15 @@ func messages() panel.Panel {
 	})
 }
 
-// correctableShare divides by pcie_aer's limit: GT/s ÷ 8 errors a minute.
-func correctableShare() panel.Panel {
+// correctableShare divides by pcie_aer's limit: errors a minute for each GT/s.
+func correctableShare(limits panel.Limits) panel.Panel {
 	rate := perMinute("fabricd_pcie_aer_messages_total", "address", `severity="correctable"`)
-	limit := byAddress(of("fabricd_pcie_link_transfers_per_second")) + " / 8e9"
+	each := limits.Of("pcie_aer", "per_minute")
+	limit := fmt.Sprintf("%s / 1e9 * %g", byAddress(of("fabricd_pcie_link_transfers_per_second")), each)
 	return panel.Graph(panel.Frame{
 		Title: "Correctable errors against their limit",
-		Description: "Correctable errors a minute, as a share of what pcie_aer tolerates at the link's present speed (GT/s ÷ 8 a minute). " +
-			"It warns above the dashed line.",
+		Description: fmt.Sprintf("Correctable errors a minute, as a share of what pcie_aer tolerates at the link's present speed "+
+			"(%g a minute for each GT/s). It warns above the dashed line.", each),
 		Unit: "percentunit", Width: 12, Height: 9,
 	}, []panel.Step{{From: 1, Color: panel.Warning}}, panel.Query{
 		Expr: top(rate + " / on (address) (" + limit + ")"), Legend: "{{address}}",

@@ -5,7 +5,7 @@ package node
 import "github.com/fabricd/fabricd/dashboards/panel"
 
 func healthPanels() []panel.Panel {
-	return []panel.Panel{collectors(), readTime(), readTimes(), overruns()}
+	return []panel.Panel{collectors(), readTime(), readTimes(), readTimesNative(), overruns()}
 }
 
 func byCollector(expr string) string { return "max by (collector) (" + expr + ")" }
@@ -53,11 +53,19 @@ func readTimes() panel.Panel {
 	})
 }
 
+func readTimesNative() panel.Panel {
+	return panel.NativeHeatmap(panel.Frame{
+		Title:       "Read times, native histogram",
+		Description: "The same from the native histogram, with finer steps. Only where Prometheus stores native histograms.",
+		Unit:        "s", Empty: "no native histograms are stored", Width: 12, Height: 8,
+	}, panel.Query{Expr: "sum(rate(" + of("fabricd_collector_read_seconds") + "[$__rate_interval]))"})
+}
+
 func overruns() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Overruns",
 		Description: "Ticks that a collector missed because its last read was not done yet.",
-		Unit:        "cpm", Width: 12, Height: 8,
+		Unit:        "cpm", Width: 24, Height: 8,
 	}, nil, panel.Query{
 		Expr: byCollector("rate("+of("fabricd_collector_overruns_total")+"[$__rate_interval])") + " * 60", Legend: "{{collector}}",
 	})

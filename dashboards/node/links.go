@@ -4,11 +4,8 @@ package node
 
 import "github.com/fabricd/fabricd/dashboards/panel"
 
-// flapLimit is what pcie_flaps tolerates in 10 minutes.
-const flapLimit = 10
-
-func linkPanels() []panel.Panel {
-	return []panel.Panel{links(), bandwidth(), pathBandwidth(), belowMaximum(), transitions(), utilization()}
+func linkPanels(limits panel.Limits) []panel.Panel {
+	return []panel.Panel{links(), bandwidth(), pathBandwidth(), belowMaximum(), transitions(limits), utilization(limits)}
 }
 
 // links is one row a link. Its colours are the verdicts of the checks, so that
@@ -20,16 +17,16 @@ func links() panel.Panel {
 	}
 	return panel.Table(panel.Frame{
 		Title: "Links on the way to GPUs and NICs",
-		Description: "One row a link, at its lower end. Maximum: the smaller of both ends. Path: the slowest hop up to the root. " +
-			"An idle GPU lowers its speed, which is info and no fault.",
+		Description: "One row a link, at its lower end. Maximum: the smaller of both ends. Path: what is left of it up to the root; " +
+			"bottleneck: the slowest link on it, by its lower end. An idle GPU lowers its speed, which is info and no fault.",
 		Width: 24, Height: 12,
 	},
 		[]panel.Label{
 			{Name: "address", Title: "Address"}, {Name: "class", Title: "Class"}, {Name: "role", Title: "Role"},
-			{Name: "netdev", Title: "Netdev"}, {Name: "rdma", Title: "RDMA"}, {Name: "upstream", Title: "Upstream"},
+			{Name: "netdev", Title: "Netdev"}, {Name: "rdma", Title: "RDMA"}, {Name: "upstream", Title: "Upstream"}, {Name: "link", Title: "Bottleneck"},
 		},
 		[]panel.Column{
-			{Expr: "max by (address, class, role, netdev, rdma, upstream) (" + onlyOn(of("fabricd_device_info"), onTheWay()) + ")"},
+			{Expr: onTheirPath("max by (address, class, role, netdev, rdma, upstream) (" + onlyOn(of("fabricd_device_info"), onTheWay()) + ")")},
 			{Title: "Width verdict", Expr: linkVerdict("pcie_width"), Values: panel.Verdicts()},
 			{Title: "Width", Expr: linkValue("fabricd_pcie_link_width_lanes"), Unit: "prefix:x"},
 			{Title: "Max width", Expr: linkValue("fabricd_pcie_link_width_max_lanes"), Unit: "prefix:x"},
@@ -45,6 +42,11 @@ func links() panel.Panel {
 				Expr: linkShare("fabricd_pcie_path_bandwidth_bytes_per_second", "fabricd_pcie_path_max_bandwidth_bytes_per_second")},
 		},
 		panel.Sort{Title: "Address"})
+}
+
+// onTheirPath adds the label link, the bottleneck, where it is known.
+func onTheirPath(devices string) string {
+	return devices + " * on (address) group_left (link) " + of("fabricd_pcie_path_bottleneck_info") + " or on (address) " + devices
 }
 
 func linkValue(metric string) string { return byAddress(onlyOn(of(metric), onTheWay())) }
@@ -88,23 +90,24 @@ func belowMaximum() panel.Panel {
 	}, nil, panel.Query{Expr: byAddress(onlyOn(rate, onTheWay())), Legend: "{{address}}"})
 }
 
-func transitions() panel.Panel {
+func transitions(limits panel.Limits) panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title: "Link transitions in 10 minutes",
 		Description: "Changes of speed or width of each link. pcie_flaps warns above the dashed line, " +
 			"but only while the GPU is busy: idle GPUs change gear all the time.",
 		Unit: "none", Width: 8, Height: 9,
-	}, []panel.Step{{From: flapLimit, Color: panel.Warning}}, panel.Query{
+	}, []panel.Step{{From: limits.Of("pcie_flaps", "changes"), Color: panel.Warning}}, panel.Query{
 		Expr: byAddress(onlyOn("increase("+of("fabricd_pcie_link_transitions_total")+"[10m])", onTheWay())), Legend: "{{address}}",
 	})
 }
 
-func utilization() panel.Panel {
+func utilization(limits panel.Limits) panel.Panel {
+	busy := limits.Share("pcie_speed", "busy_percent")
 	return panel.Graph(panel.Frame{
 		Title:       "GPU utilization",
-		Description: "The load that pcie_speed and pcie_flaps go by: a GPU is busy from the dashed line (10 %) on.",
+		Description: "The load that pcie_speed and pcie_flaps go by: a GPU is busy from the dashed line on.",
 		Unit:        "percentunit", Width: 8, Height: 9,
-	}, []panel.Step{{From: 0.1, Color: panel.Note}}, panel.Query{
+	}, []panel.Step{{From: busy, Color: panel.Note}}, panel.Query{
 		Expr: byAddress(of("fabricd_gpu_utilization_ratio")), Legend: "{{address}}",
 	})
 }

@@ -28,7 +28,7 @@ func gpuNIC() panel.Panel {
 		Description: "As nvidia-smi topo says it. PIX: one switch; PXB: several switches; PHB: the host bridge; NODE: between host bridges of a NUMA node; " +
 			"SYS: across sockets. Each GPU needs one near NIC; far ones are others' neighbours.",
 		Width: 24, Height: 10,
-	}, "gpu", "nic", distances(), expr)
+	}, panel.Cells{Row: "gpu", Column: "nic", Values: distances()}, expr)
 }
 
 func numaNodes() panel.Panel {
@@ -55,5 +55,5 @@ func numaDistances() panel.Panel {
 		Title:       "NUMA distances",
 		Description: "The firmware's distance table (SLIT): 10 is the node itself, 20 twice the latency.",
 		Width:       10, Height: 7,
-	}, "node", "to", nil, "max by (node, to) ("+of("fabricd_numa_distance")+")")
+	}, panel.Cells{Row: "node", Column: "to"}, "max by (node, to) ("+of("fabricd_numa_distance")+")")
 }

@@ -4,10 +4,6 @@ package node
 
 import "strings"
 
-// checks are the checks this board shows: those on PCIe and placement, as the
-// alert FabricdCheckFailing has them.
-const checks = `check=~"(pcie|numa)_.+|gpu_nic|gdr|nic_irq"`
-
 // of selects a metric of the node that the viewer picked.
 func of(metric string, matchers ...string) string {
 	all := append([]string{`cluster=~"$cluster"`, `instance="$instance"`}, matchers...)
@@ -42,8 +38,8 @@ func addressed(expr string) string {
 
 // verdict is what selected checks say: their status, or −1 where they say
 // unknown. A check that says neither has no series.
-func verdict(selector string) string {
-	return of("fabricd_check_status", selector) + " or -" + of("fabricd_check_unknown", selector)
+func verdict(matchers ...string) string {
+	return of("fabricd_check_status", matchers...) + " or -" + of("fabricd_check_unknown", matchers...)
 }
 
 // named adds the labels netdev, rdma and class of the device at label join to

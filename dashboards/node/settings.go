@@ -35,7 +35,7 @@ func acs() panel.Panel {
 		Description: "A bridge that redirects sends traffic between GPU and NIC up to the root complex and back. " +
 			"pcie_acs fails where such a bridge is on a way that matters.",
 		Width: 8, Height: 9,
-	}, "address", "control", switched(panel.Good, panel.Warning),
+	}, panel.Cells{Row: "address", Column: "control", Values: switched(panel.Good, panel.Warning)},
 		"max by (address, control) ("+of("fabricd_pcie_acs_redirect_enabled")+")")
 }
 

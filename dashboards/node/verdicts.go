@@ -24,22 +24,22 @@ func answers() panel.Panel {
 func worst() panel.Panel {
 	return panel.Stat(panel.Frame{
 		Title:       "Worst finding",
-		Description: "The worst verdict now of all checks on PCIe and placement. Unknown only where nothing could be judged at all.",
+		Description: "The worst verdict now of all checks. Unknown only where nothing could be judged at all.",
 		Unit:        "none", Empty: "no data", Width: 4, Height: 4,
-	}, panel.Verdicts(), panel.Query{Expr: "max(" + verdict(checks) + ")"})
+	}, panel.Verdicts(), panel.Query{Expr: "max(" + verdict() + ")"})
 }
 
 // counts never makes up a zero: without a daemon there is no data.
 func counts() panel.Panel {
 	var list []panel.Count
-	status := of("fabricd_check_status", checks)
+	status := of("fabricd_check_status")
 	for _, v := range panel.Verdicts() {
 		expr := fmt.Sprintf("sum(%s == bool %d)", status, v.Number)
 		switch v.Number {
 		case panel.Unknown:
-			expr = "count(" + of("fabricd_check_unknown", checks) + ") or count(" + status + ") * 0"
+			expr = "count(" + of("fabricd_check_unknown") + ") or count(" + status + ") * 0"
 		case panel.Muted:
-			expr = "count(" + of("fabricd_check_muted", checks) + ") or count(" + status + ") * 0"
+			expr = "count(" + of("fabricd_check_muted") + ") or count(" + status + ") * 0"
 		}
 		list = append(list, panel.Count{Name: v.Text, Expr: expr, Color: v.Color})
 	}
@@ -52,12 +52,12 @@ func counts() panel.Panel {
 
 func findings() panel.Panel {
 	expr := fmt.Sprintf("max by (check, subject) (%s >= %d or -%s or %d * %s)",
-		of("fabricd_check_status", checks), panel.Info,
-		of("fabricd_check_unknown", checks),
-		panel.Muted, of("fabricd_check_muted", checks))
+		of("fabricd_check_status"), panel.Info,
+		of("fabricd_check_unknown"),
+		panel.Muted, of("fabricd_check_muted"))
 	return panel.Table(panel.Frame{
 		Title:       "Findings that are not ok",
-		Description: "Reasons and remedies: fabricd check on the node, or its page. The subject's first component is a PCI address.",
+		Description: "Reasons and remedies: fabricd check on the node, or its page. The subject names PCI addresses, devices, ports or interfaces.",
 		Empty:       "no finding but ok was recorded", Width: 12, Height: 10,
 	},
 		[]panel.Label{{Name: "check", Title: "Check"}, {Name: "subject", Title: "Subject"}},
@@ -70,11 +70,11 @@ func checksOverTime() panel.Panel {
 		Title:       "Worst verdict of each check",
 		Description: "One bar a check: the worst it said of any subject. Purple where it could judge none.",
 		Unit:        "none", Width: 12, Height: 10,
-	}, panel.Verdicts(), panel.Query{Expr: "max by (check) (" + verdict(checks) + ")", Legend: "{{check}}"})
+	}, panel.Verdicts(), panel.Query{Expr: "max by (check) (" + verdict() + ")", Legend: "{{check}}"})
 }
 
 func findingsOverTime() panel.Panel {
-	status := of("fabricd_check_status", checks)
+	status := of("fabricd_check_status")
 	expr := fmt.Sprintf("%s and max_over_time(%s[$__range] @ end()) >= %d", status, status, panel.Warn)
 	return panel.Timeline(panel.Frame{
 		Title:       "Subjects that were warned of in this time",

@@ -6,8 +6,11 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/heatmap"
+	"github.com/grafana/grafana-foundation-sdk/go/nodegraph"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
 	"github.com/grafana/grafana-foundation-sdk/go/stat"
 	"github.com/grafana/grafana-foundation-sdk/go/statetimeline"
+	"github.com/grafana/grafana-foundation-sdk/go/statushistory"
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 )
 
@@ -92,13 +95,56 @@ func Timeline(f Frame, values []Value, query Query) Panel {
 			DisplayMode(common.LegendDisplayModeList).Placement(common.LegendPlacementBottom))
 }
 
+// History draws a cell for each series and moment, worded and coloured by values.
+func History(f Frame, values []Value, link *Link, query Query) Panel {
+	return linked(queried(framed(statushistory.NewPanelBuilder(), f), []Query{query}, overTime).
+		Thresholds(Thresholds(Quiet)).
+		ColorScheme(colorBy(dashboard.FieldColorModeIdThresholds)).
+		Mappings(Mapping(values)).
+		MaxDataPoints(120).
+		ShowValue(common.VisibilityModeNever).
+		RowHeight(0.9).
+		FillOpacity(80).
+		LineWidth(0).
+		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeSingle).Sort(common.SortOrderNone)).
+		Legend(common.NewVizLegendOptionsBuilder().ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeList).Placement(common.LegendPlacementBottom)), link)
+}
+
+// NodeGraph draws nodes and the edges between them. The series of nodes have
+// the labels id, title and subtitle, those of edges id, source and target; a node's
+// number is its verdict.
+func NodeGraph(f Frame, nodes, edges string) Panel {
+	p := framed(nodegraph.NewPanelBuilder(), f)
+	for _, q := range []struct{ name, expr string }{{"nodes", nodes}, {"edges", edges}} {
+		target := prometheus.NewDataqueryBuilder().RefId(q.name).Datasource(Datasource()).Expr(q.expr)
+		nowAsTable(target)
+		p = p.WithTarget(target)
+	}
+	return p.
+		WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+			"excludeByName": map[string]any{"Time": true, "Value #edges": true},
+			"renameByName":  map[string]any{"Value #nodes": "color"},
+			"indexByName":   map[string]any{}, "includeByName": map[string]any{},
+		}}).
+		Thresholds(Thresholds(Hidden, Step{OK, Good}, Step{Info, Note}, Step{Warn, Warning}, Step{Fail, Bad})).
+		ColorScheme(colorBy(dashboard.FieldColorModeIdThresholds)).
+		ZoomMode(nodegraph.ZoomModeCooperative)
+}
+
 // Heatmap draws how a classic histogram's buckets fill over time; f.Unit is the
-// unit of the bucket limits. The tooltip is set because the SDK's default for its
-// mode is not valid.
-func Heatmap(f Frame, query Query) Panel {
+// unit of the bucket limits.
+func Heatmap(f Frame, query Query) Panel { return heat(f, query, bucketsOverTime) }
+
+// NativeHeatmap does so with a native histogram: a Prometheus that stores these
+// has, unless told otherwise, no classic buckets.
+func NativeHeatmap(f Frame, query Query) Panel { return heat(f, query, overTime) }
+
+// The tooltip is set because the SDK's default for its mode is not valid.
+func heat(f Frame, query Query, shape func(*prometheus.DataqueryBuilder)) Panel {
 	unit := f.Unit
 	f.Unit = ""
-	return queried(framed(heatmap.NewPanelBuilder(), f), []Query{query}, bucketsOverTime).
+	return queried(framed(heatmap.NewPanelBuilder(), f), []Query{query}, shape).
 		Calculate(false).
 		YAxis(heatmap.NewYAxisConfigBuilder().Unit(unit).AxisPlacement(common.AxisPlacementLeft)).
 		CellValues(heatmap.NewCellValuesBuilder().Unit("ops")).

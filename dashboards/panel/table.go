@@ -13,6 +13,7 @@ import (
 type Label struct {
 	Name  string // as in the series
 	Title string // as in the table
+	Link  *Link
 }
 
 // A Column is one query of a table: a number for each row. Rows of different
@@ -46,6 +47,11 @@ func Table(f Frame, labels []Label, columns []Column, sort Sort) Panel {
 		SortBy([]cog.Builder[common.TableSortByFieldState]{
 			common.NewTableSortByFieldStateBuilder().DisplayName(sort.Title).Desc(sort.Desc),
 		})
+	for _, l := range labels {
+		if l.Link != nil {
+			p = p.OverrideByName(l.Title, []dashboard.DynamicConfigValue{l.Link.property()})
+		}
+	}
 	for _, c := range columns {
 		if props := c.properties(); c.Title != "" && len(props) > 0 {
 			p = p.OverrideByName(c.Title, props)
@@ -54,18 +60,48 @@ func Table(f Frame, labels []Label, columns []Column, sort Sort) Panel {
 	return p
 }
 
-// Matrix shows one query as a table of its own: a row for each value of label
-// row, a column for each value of label column.
-func Matrix(f Frame, row, column string, values []Value, expr string) Panel {
-	props := []dashboard.DynamicConfigValue{background()}
-	if len(values) > 0 {
-		props = append(props, dashboard.DynamicConfigValue{Id: "mappings", Value: Mapping(values)})
-	}
+// Cells are the cells of a matrix: a row for each value of label Row, a column
+// for each value of label Column, coloured by values, by steps from Base on, or
+// from nothing to the highest.
+type Cells struct {
+	Row, Column string
+	Unit        string
+	Values      []Value
+	Base        string
+	Steps       []Step
+	Gradient    string
+	Link        *Link
+}
+
+// Matrix shows one query as a table of its own.
+func Matrix(f Frame, c Cells, expr string) Panel {
 	return queried(bareTable(f), []Query{{Expr: expr}}, nowAsTable).
 		WithTransformation(dashboard.DataTransformerConfig{Id: "groupingToMatrix", Options: map[string]any{
-			"rowField": row, "columnField": column, "valueField": "Value",
+			"rowField": c.Row, "columnField": c.Column, "valueField": "Value",
 		}}).
-		OverrideByFieldType("number", props)
+		OverrideByFieldType("number", c.properties())
+}
+
+func (c Cells) properties() []dashboard.DynamicConfigValue {
+	props := []dashboard.DynamicConfigValue{background()}
+	add := func(id string, value any) { props = append(props, dashboard.DynamicConfigValue{Id: id, Value: value}) }
+	if c.Unit != "" {
+		add("unit", c.Unit)
+	}
+	if len(c.Values) > 0 {
+		add("mappings", Mapping(c.Values))
+	}
+	if len(c.Steps) > 0 {
+		props = append(props, thresholdsOf(Thresholds(c.Base, c.Steps...)))
+	}
+	if c.Gradient != "" {
+		add("color", map[string]any{"mode": c.Gradient})
+		add("min", 0)
+	}
+	if c.Link != nil {
+		props = append(props, c.Link.property())
+	}
+	return props
 }
 
 // bareTable is a table without queries. The footer has a reducer, without which

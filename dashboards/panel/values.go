@@ -20,6 +20,9 @@ const (
 	None    = "transparent"
 )
 
+// Much colours numbers that are neither good nor bad, the darker the more.
+const Much = string(dashboard.FieldColorModeIdContinuousBlues)
+
 // Values of a verdict: those of fabricd_check_status, and two that boards add
 // for findings that have no status.
 const (
@@ -78,4 +81,18 @@ func Thresholds(base string, steps ...Step) cog.Builder[dashboard.ThresholdsConf
 
 func colorBy(mode dashboard.FieldColorModeId) cog.Builder[dashboard.FieldColor] {
 	return dashboard.NewFieldColorBuilder().Mode(mode)
+}
+
+// PortActive is the state of an RDMA port that carries traffic.
+const PortActive = 4
+
+// PortStates shows the values of fabricd_rdma_port_state.
+func PortStates() []Value {
+	return []Value{
+		{1, "down", Bad},
+		{2, "init", Warning},
+		{3, "armed", Warning},
+		{PortActive, "active", Good},
+		{5, "active, deferred", Note},
+	}
 }

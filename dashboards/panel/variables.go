@@ -3,6 +3,8 @@
 package panel
 
 import (
+	"strings"
+
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
@@ -10,22 +12,53 @@ import (
 // NodeVariables are the variables of a board about one node: where from, which
 // cluster (a label that need not exist), which node.
 func NodeVariables() []cog.Builder[dashboard.VariableModel] {
+	return append(origin(), node())
+}
+
+// FleetVariables are those of a board about many nodes: all, or those picked.
+func FleetVariables() []cog.Builder[dashboard.VariableModel] {
+	return append(origin(), everything(node()))
+}
+
+// RailVariable picks rails, by the names of RDMA devices: alike on equal nodes.
+func RailVariable() cog.Builder[dashboard.VariableModel] {
+	return everything(labelVariable("rail", "label_values("+Fleet("fabricd_rdma_port_info")+", device)").
+		Label("Rail").
+		Description("RDMA devices, which are called alike on equal nodes."))
+}
+
+// Fleet selects a metric of the nodes that the viewer picked.
+func Fleet(metric string, matchers ...string) string {
+	return Select(metric, append([]string{`cluster=~"$cluster"`, `instance=~"$instance"`}, matchers...)...)
+}
+
+// Select selects a metric by matchers.
+func Select(metric string, matchers ...string) string {
+	return metric + "{" + strings.Join(matchers, ",") + "}"
+}
+
+func origin() []cog.Builder[dashboard.VariableModel] {
 	return []cog.Builder[dashboard.VariableModel]{
 		dashboard.NewDatasourceVariableBuilder(DatasourceVariable).
 			Label("Prometheus").
 			Description("The Prometheus server that scrapes fabricd.").
 			Type("prometheus"),
-		labelVariable("cluster", "label_values(fabricd_build_info, cluster)").
+		everything(labelVariable("cluster", "label_values(fabricd_build_info, cluster)").
 			Label("Cluster").
-			Description("The label cluster, where the servers set one; All where they do not.").
-			IncludeAll(true).
-			// Matches series without the label, too.
-			AllValue(".*").
-			Current(option("All", "$__all")),
-		labelVariable("instance", `label_values(fabricd_build_info{cluster=~"$cluster"}, instance)`).
-			Label("Node").
-			Description("The scraped address of the node's fabricd."),
+			Description("The label cluster, where the servers set one; All where they do not.")),
 	}
+}
+
+func node() *dashboard.QueryVariableBuilder {
+	return labelVariable("instance", `label_values(fabricd_build_info{cluster=~"$cluster"}, instance)`).
+		Label("Node").
+		Description("The scraped address of the node's fabricd.")
+}
+
+// everything lets several values be picked, and all, which stands for series
+// without the label, too: an expression that names a thousand nodes is none.
+func everything(v *dashboard.QueryVariableBuilder) *dashboard.QueryVariableBuilder {
+	return v.Multi(true).IncludeAll(true).AllValue(".*").Current(option("All", "$__all"))
 }
 
 func labelVariable(name, query string) *dashboard.QueryVariableBuilder {

@@ -18,7 +18,8 @@ async function open(browser, options) {
   const page = await context.newPage();
   page.on("console", (m) => { if (m.type() === "error") complain(`console: ${m.text()}`); });
   page.on("pageerror", (e) => complain(`script: ${e.message}`));
-  page.on("requestfailed", (r) => { if (!r.url().endsWith("/events")) complain(`${r.url()}: ${r.failure().errorText}`); });
+  // A refresh that the page's end interrupts is no failure, nor is the end of a stream.
+  page.on("requestfailed", (r) => { if (!r.url().endsWith("/events") && !(r.isNavigationRequest() && r.failure().errorText === "net::ERR_ABORTED")) complain(`${r.url()}: ${r.failure().errorText}`); });
   await page.goto(url);
   return page;
 }
@@ -50,6 +51,7 @@ try {
   if (await plain.locator("main section").count() < 5) complain("without scripts the page is not whole");
   if (await plain.locator('meta[http-equiv="refresh"]').count() !== 1) complain("without scripts the page does not refresh");
   if (shots) await plain.pdf({ path: `${shots}/page.pdf`, format: "A4" });
+  await plain.context().close();
 
   const page = await open(browser, { viewport: { width: 1200, height: 900 } });
   await page.locator("#live.on").waitFor();

@@ -53,6 +53,14 @@ TOTAL_ERR_COR 1040
 // node makes a node of a recording and plays it until the test's end.
 func node(t *testing.T, text string) *Node {
 	t.Helper()
+	n := started(t, text)
+	play(t, n)
+	return n
+}
+
+// started makes a node that answers, as yet without readings.
+func started(t *testing.T, text string) *Node {
+	t.Helper()
 	h, err := probes.Recorded([]byte(text), probes.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +69,11 @@ func node(t *testing.T, text string) *Node {
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return n
+}
+
+// play plays the node's recording until the test's end.
+func play(t *testing.T, n *Node) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
@@ -70,7 +83,6 @@ func node(t *testing.T, text string) *Node {
 			t.Error(err)
 		}
 	})
-	return n
 }
 
 func get(h http.Handler, path string) (int, string) {
@@ -160,7 +172,7 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		good, bad := node(t, film), node(t, strings.Replace(film, "current_link_width --\n16", "current_link_width --\n8", 1))
+		good, bad := started(t, film), node(t, strings.Replace(film, "current_link_width --\n16", "current_link_width --\n8", 1))
 		f, err := NewFleet(map[string]*Node{"b.1": bad, "a": good, "targets": good})
 		if err != nil {
 			t.Fatal(err)
@@ -169,6 +181,7 @@ func TestFleet(t *testing.T) {
 		if code, _ := get(h, "/-/ready"); code != http.StatusServiceUnavailable {
 			t.Errorf("ready before the first readings: %d", code)
 		}
+		play(t, good)
 		synctest.Wait()
 		for path, want := range map[string]int{"/-/ready": 200, "/-/healthy": 200, "/a/": 200, "/a": 307, "/a/metrics": 200, "/b.1/api/v1/findings": 200, "/c/": 404, "/c/metrics": 404, "/a/x": 404, "/targets/": 200, "/assets/style.css": 200} {
 			if code, _ := get(h, path); code != want {

@@ -26,6 +26,8 @@ type pageData struct {
 	Tree    []*branch
 	Devices []device
 	Matrix  matrix
+	Ports   portsView
+	Strips  []strip
 }
 
 type count struct {
@@ -70,7 +72,7 @@ type part struct {
 
 // parts lists the sections, in order; each is a template of this name.
 func parts() []string {
-	return []string{"head", "act", "noted", "tree", "devices", "matrix", "fine"}
+	return []string{"head", "act", "noted", "tree", "devices", "matrix", "ports", "queues", "fine"}
 }
 
 // render makes the page of the newest judgement.
@@ -85,6 +87,7 @@ func (s *Site) render(pages *template.Template) (*page, error) {
 	doc := topoview.New(topoview.Source{View: view, Findings: data.Findings}).Document()
 	data.inventory(doc)
 	data.Tree = grow(doc)
+	data.Ports, data.Strips = s.trend.ports(view), strips(view)
 	p := &page{Title: fmt.Sprintf("%s · %s · fabricd", data.Status, data.Host), Time: data.Time}
 	for _, id := range parts() {
 		var b strings.Builder

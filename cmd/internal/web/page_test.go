@@ -34,7 +34,7 @@ func TestPageIsFolded(t *testing.T) {
 		if n := strings.Count(text, `class="findings"`); n < 2 {
 			t.Errorf("%s: %d tables of findings", name, n)
 		}
-		if n := strings.Count(text, "<tr>"); n > 130 {
+		if n := strings.Count(text, "<tr>"); n > 160 {
 			t.Errorf("%s: %d rows", name, n)
 		}
 	}

@@ -44,6 +44,8 @@ type Site struct {
 	// Over, where there is one, is closed when another Site takes this one's
 	// place: pages that are live turn to that one.
 	Over <-chan struct{}
+
+	trend *trend
 }
 
 // shutdown is the key under which requests find the channel that is closed
@@ -62,12 +64,14 @@ func NewServer(h http.Handler) *http.Server {
 	return server
 }
 
-// Handler answers for the site. log receives what goes wrong while metrics are gathered.
+// Handler answers for the site, whose engine does not run yet. log receives what goes wrong while metrics are gathered.
 func (s *Site) Handler(log promhttp.Logger) (http.Handler, error) {
 	pages, err := template.ParseFS(files, "assets/page.html")
 	if err != nil {
 		return nil, err
 	}
+	s.trend = newTrend(s.Engine)
+	s.Engine.Follow(s.trend.observe)
 	live := newLive(s, pages)
 	mux := http.NewServeMux()
 	all, rest, err := s.registries()
