@@ -23,10 +23,10 @@ tc filter add dev eth0 ingress matchall action mirred egress redirect dev rail1
 `)
 }
 
-// bond makes a bond of eth0 and eth1, of which one is used at a time.
+// bond makes the bond that comes with its driver one of eth0 and eth1, of which one is used at a time.
 func bond() Action {
 	return Run(`set -e
-ip link add bond0 type bond mode active-backup miimon 100
+ip link set bond0 type bond mode active-backup miimon 100
 for i in eth0 eth1; do ip link set $i down; ip link set $i master bond0; done
 ip link set bond0 up
 `)
@@ -39,32 +39,38 @@ func leaf(system, description string, pfc byte) []byte {
 
 // lldpScenarios are those of what is at the other end of cables.
 func lldpScenarios() []Scenario {
-	// The cable's own port hears nobody: nothing comes from the rail.
-	healthy := func(wants ...Want) []Want { return bareMetal(append(wants, Say("unknown|warn lldp_silent rail1"))...) }
+	// The cable's own port hears nobody: nothing comes from the rail. That a link comes up is a change of carrier.
+	healthy := func(wants ...Want) []Want {
+		return bareMetal(append(wants, Say("unknown|warn lldp_silent rail1"), Say("nothing|ok|warn|ended rdma_flap rail*"))...)
+	}
+	const announced = `fabricd_lldp_neighbor_pfc_enabled{netdev="` + rail + `",priority="3"} `
 	legs := func(first, second string) []Action {
 		return []Action{Announce(0, leaf(first, "", 0)), Announce(1, leaf(second, "", 0))}
+	}
+	bonded := func(wants ...Want) []Want {
+		return bareMetal(append(wants, Say("nothing|ok|warn|ended rdma_flap eth*"))...)
 	}
 	cut := []Action{Monitor("set_link wire0 off"), Monitor("set_link wire1 off")}
 	plugged := []Action{Monitor("set_link wire0 on"), Monitor("set_link wire1 on")}
 	return []Scenario{
 		{
-			Name: "lldp", About: "a switch has PFC on for another priority, firmware keeps its frames, and the cable is moved to another switch", Tree: rails(), Daemon: true,
-			Wires: []string{"virtio-net-pci,romfile=,mac=52:54:00:00:00:20"}, Drivers: []string{"virtio_pci", "virtio_net", "sch_ingress", "cls_matchall", "act_mirred"},
+			Name: "lldp", About: "a switch has PFC on where the host has not, firmware keeps its frames, and the cable is moved to another switch", Tree: rails(), Daemon: true,
+			Wires: []string{"virtio-net-pci,romfile=,ctrl_vlan=off,mac=52:54:00:00:00:20"}, Drivers: []string{"virtio_pci", "virtio_net", "sch_ingress", "cls_matchall", "act_mirred"},
 			Packages: []string{"iproute2", "ethtool"},
 			Config:   "plan: {cabling: [{port: " + rail + ", switch: leaf-01, switch_port: Ethernet12}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}, lldp_silent: {silent_seconds: 15}}",
 			Steps: []Step{
-				{Name: "healthy", Do: []Action{lay(), NICKnob(rail, "pfc", "08 8"), Announce(0, leaf("leaf-01", "etp4", 1<<3))},
-					Want:    healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok lldp_cabling "+rail, "etp4", "as planned"), Say("ok lldp_pfc "+rail, "flow control on 3")),
-					Metrics: []string{`fabricd_lldp_neighbor_pfc_enabled{netdev="` + rail + `",priority="3"} 1`}},
-				{Name: "with a VLAN tag, and an agent that lets frames through", Do: []Action{Run("ethtool --set-priv-flags " + rail + " fw-lldp-agent on"), Announce(0, Tagged(7, 0, leaf("leaf-01", "tagged", 1<<3)))},
+				{Name: "healthy", Do: []Action{lay(), Announce(0, leaf("leaf-01", "etp4", 0))},
+					Want:    healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok lldp_cabling "+rail, "etp4", "as planned"), Say("ok lldp_pfc "+rail, "flow control on none")),
+					Metrics: []string{announced + "0"}},
+				{Name: "with a VLAN tag, and an agent that lets frames through", Do: []Action{Run("ethtool --set-priv-flags " + rail + " fw-lldp-agent on"), Announce(0, Tagged(7, 9, leaf("leaf-01", "tagged", 0)))},
 					Want: healthy(Say("ok lldp_silent "+rail), Say("ok lldp_cabling "+rail, "tagged"), Say("ok lldp_pfc "+rail))},
-				{Name: "another PFC", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 1<<3|1<<4))},
-					Want: healthy(Say("fail lldp_pfc "+rail, "pauses on 4"), Say("ok lldp_cabling "+rail))},
-				{Name: "silent", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 1<<3)), Hush(0)},
+				{Name: "another PFC", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 1<<3))},
+					Want: healthy(Say("fail lldp_pfc "+rail, "the host ignores the switch's pauses on 3"), Say("ok lldp_cabling "+rail)), Metrics: []string{announced + "1"}},
+				{Name: "silent", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 0)), Hush(0)},
 					Want: healthy(Say("warn lldp_silent "+rail, "fw-lldp-agent off"), Say("ok|ended lldp_pfc "+rail))},
 				{Name: "unplugged", Do: []Action{NICKnob(rail, "carrier", "0")},
-					Want: healthy(Say("nothing|ended lldp_silent " + rail))},
-				{Name: "moved", Do: []Action{NICKnob(rail, "carrier", "1"), Announce(0, leaf("leaf-02", "etp4", 1<<3))},
+					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("ok|warn lldp_cabling "+rail))},
+				{Name: "moved", Do: []Action{NICKnob(rail, "carrier", "1"), Announce(0, leaf("leaf-02", "etp4", 0))},
 					Want: healthy(Say("fail lldp_cabling "+rail, "leaf-01 port Ethernet12", "leaf-02"), Say("ok|ended lldp_silent "+rail), Say("ok lldp_many "+rail), Say("ok|ended lldp_pfc "+rail))},
 			},
 		},
@@ -74,11 +80,11 @@ func lldpScenarios() []Scenario {
 			Drivers: []string{"e1000e", "bonding"}, Packages: []string{"iproute2"},
 			Config: "plan: {cabling: [{port: eth0, switch: leaf-01}, {port: eth1, switch: leaf-02}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}}",
 			Steps: []Step{
-				{Name: "healthy", Do: append([]Action{bond()}, legs("leaf-01", "leaf-02")...), Want: bareMetal(
+				{Name: "healthy", Do: append([]Action{bond()}, legs("leaf-01", "leaf-02")...), Want: bonded(
 					Say("ok lldp_cabling eth0", "leaf-01"), Say("ok lldp_cabling eth1", "leaf-02"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"),
 					Say("ok lldp_silent eth0"), Say("ok lldp_silent eth1"), Say("nothing lldp_silent bond0"))},
-				{Name: "unplugged", Do: cut, Want: bareMetal(Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"))},
-				{Name: "swapped", Do: append(legs("leaf-02", "leaf-01"), plugged...), Want: bareMetal(
+				{Name: "unplugged", Do: cut, Want: bonded(Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"))},
+				{Name: "swapped", Do: append(legs("leaf-02", "leaf-01"), plugged...), Want: bonded(
 					Say("fail lldp_cabling eth0", "leaf-02"), Say("fail lldp_cabling eth1", "leaf-01"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"))},
 			},
 		},
