@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/rdma"
 )
 
@@ -34,56 +33,6 @@ func (w *walk) rdma() {
 		w.ask(m.own, w.plan.rdma, false)
 		w.gids(path.Join(m.own, "ports"))
 		w.netlink(m)
-	}
-}
-
-// gids asks for the tables of GIDs. Of a live device's only the slots that are
-// read and hold something are taken, and the first one, so that there is a
-// table: soft-RoCE has a thousand slots, and one that is not there is as empty.
-func (w *walk) gids(ports string) {
-	d, err := w.host.Dir(ports)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	for _, port := range w.list(d, ports) {
-		w.table(path.Join(ports, port))
-	}
-}
-
-func (w *walk) table(port string) {
-	dirs := map[string]*probes.Dir{}
-	for _, name := range []string{"gids", "gid_attrs/types", "gid_attrs/ndevs"} {
-		dir := path.Join(port, name)
-		d, err := w.host.Dir(dir)
-		if err != nil {
-			continue
-		}
-		defer d.Close()
-		if id, err := d.Identity(); err == nil {
-			w.now.dirs[dir] = id
-		}
-		dirs[dir] = d
-	}
-	gids := path.Join(port, "gids")
-	if dirs[gids] == nil || w.ctx.Err() != nil {
-		return
-	}
-	for _, slot := range w.list(dirs[gids], gids) {
-		if n, err := strconv.Atoi(slot); err != nil || n >= rdma.MaxGIDs && !w.host.Recorded() {
-			continue
-		}
-		w.file(dirs[gids], gids, slot, false)
-		e := w.now.entries[path.Join(gids, slot)]
-		if empty := e.errno == "" && len(bytes.Trim(e.data, "0:\n")) == 0; empty && slot != "0" && !w.host.Recorded() {
-			delete(w.now.entries, path.Join(gids, slot))
-			continue
-		}
-		for dir, d := range dirs {
-			if dir != gids {
-				w.file(d, dir, slot, false)
-			}
-		}
 	}
 }
 

@@ -59,14 +59,11 @@ func (w *walk) ask(dir string, b *branch, asleep bool) {
 	if w.ctx.Err() != nil {
 		return
 	}
-	d, err := w.host.Dir(dir)
-	if err != nil {
+	d := w.open(dir)
+	if d == nil {
 		return
 	}
 	defer d.Close()
-	if id, err := d.Identity(); err == nil {
-		w.now.dirs[dir] = id
-	}
 	var names []string
 	if b.lists() {
 		names = w.list(d, dir)
@@ -93,6 +90,18 @@ func (w *walk) ask(dir string, b *branch, asleep bool) {
 			}
 		}
 	}
+}
+
+// open opens a directory and notes which one it is; nil if it cannot.
+func (w *walk) open(dir string) *probes.Dir {
+	d, err := w.host.Dir(dir)
+	if err != nil {
+		return nil
+	}
+	if id, err := d.Identity(); err == nil {
+		w.now.dirs[dir] = id
+	}
+	return d
 }
 
 // asleepErrno stands where a suspended function was not asked, so that it
