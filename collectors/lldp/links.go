@@ -32,7 +32,7 @@ func Links(v *collectors.View) []Link {
 	var list []Link
 	for _, p := range portRows(v, collectors.Readings[Reading](v, Name)) {
 		l := Link{Netdev: p.n, Role: p.role, Carrier: p.Carrier, At: p.at, Neighbours: p.present, Err: p.Err}
-		if p.plan != nil && leads(p.plan) {
+		if p.plan != nil && p.plan.Leads() {
 			l.Planned, l.Agrees = target(p.plan), collectors.Unknown
 			if n := p.neighbour(); n != nil {
 				l.Agrees = Compare(p.plan, n).Status
