@@ -15,7 +15,10 @@ func (r *row) unanswered(part, what string) collectors.Verdict {
 	case r.unknown != "":
 		return collectors.Verdictf(collectors.Unknown, "%s", r.unknown)
 	case slices.Contains(r.leftOut, part):
-		return collectors.Verdictf(collectors.Unknown, "%s: not asked, since the driver did not answer such questions in time", what)
+		if why := r.leftOutWhy[part]; why != "" {
+			return collectors.Verdictf(collectors.Unknown, "%s: not asked for a while, since it went wrong twice: %s", what, why)
+		}
+		return collectors.Verdictf(collectors.Unknown, "%s: not asked, since the driver did not answer in time", what)
 	case slices.Contains(r.Failed, part):
 		return collectors.Verdictf(collectors.Unknown, "%s: the driver answers with an error", what)
 	}
@@ -33,7 +36,7 @@ func bar1Check() collectors.Check[row] {
 
 func evalBAR1(r *row) collectors.Verdict {
 	switch {
-	case r.BAR1 == nil || r.BAR1.Total == 0:
+	case r.unknown != "" || r.BAR1 == nil || r.BAR1.Total == 0:
 		return r.unanswered("bar1", "size of BAR1")
 	case r.MemoryTotal == nil || *r.MemoryTotal == 0:
 		return r.unanswered("memory", "size of memory")

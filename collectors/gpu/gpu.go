@@ -20,6 +20,9 @@ import (
 // AMD's for one.
 type Reading struct {
 	gpu.Snapshot
+	// Asked is when the driver was, by the engine's clock: its newest answer
+	// stays the newest until the next one.
+	Asked time.Duration
 	// Trouble is why NVIDIA's driver tells nothing.
 	Trouble string
 	// SlowBusy is how long a GPU, by address, was seen busy while its driver
@@ -60,12 +63,16 @@ func units(v *collectors.View) []string {
 func ours(f *probes.Function) bool { return f.Vendor == pci.VendorAMD && f.Driver == amdgpu.Driver }
 
 // Snapshot gives what all drivers say of all GPUs, or nil if none says
-// anything. AMD's GPUs are numbered by address.
+// anything. AMD's GPUs are numbered by address. Loads that were told too long
+// ago are left out.
 func Snapshot(v *collectors.View) *gpu.Snapshot {
 	var all *gpu.Snapshot
 	amd := 0
 	for _, u := range collectors.Readings[Reading](v, "gpu") {
 		s := &u.Reading.Snapshot
+		if u.Reading.old(v) {
+			s = withoutLoad(s)
+		}
 		if u.Name == nvidia {
 			if u.Reading.Trouble == "" {
 				all = s
@@ -92,6 +99,7 @@ type row struct {
 	f           *probes.Function
 	unknown     string // why nothing is known of it
 	leftOut     []string
+	leftOutWhy  map[string]string
 	slowBusy    time.Duration
 	hasSlowBusy bool
 }
@@ -117,7 +125,7 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 	for i := range all {
 		r := &all[i]
 		if s != nil {
-			r.leftOut = s.LeftOut
+			r.leftOut, r.leftOutWhy = s.LeftOut, s.LeftOutWhy
 		}
 		for _, u := range list {
 			if d, ok := u.Reading.SlowBusy[r.Address]; ok {

@@ -86,6 +86,17 @@ func TestReplays(t *testing.T) {
 			replays(h, time.Minute, 5, 0, 0)
 			h.At("2m").NVML(gpu.Device{PCIBusID: address, Lost: true})
 		}, "expect: unknown pcie_replays *\nexpect: fail pcie_lost 0000:16:00.0\nonly: yes"},
+		{"lost, with values from before", func(h *hosttest.Host) {
+			replays(h, time.Minute, 5, 0, 0)
+			one := uint64(1)
+			for at, lost := range map[string]gpu.Device{"2m": {Lost: true}, "3m": {ResetRequired: true}} {
+				lost.PCIBusID, lost.MemoryTotal, lost.BAR1, lost.PCIe = address, &one, &gpu.BAR1{Total: 1}, &gpu.PCIe{Replays: &one}
+				h.At(at).NVML(lost)
+			}
+		}, "expect: unknown pcie_replays *\nsays: pcie_lost\nexpect: unknown gpu_bar1 *\nsays: pcie_lost\nexpect: fail pcie_lost 0000:16:00.0\nonly: yes"},
+		{"left out for a reason", func(h *hosttest.Host) {
+			h.Set("gpu.json", `{"left_out": ["bar1", "pcie_replays"], "left_out_why": {"bar1": "fabricd-nvml: exit status 127 in bar1"}, "devices": [{"pci_bus_id": "0000:16:00.0"}]}`)
+		}, "expect: unknown gpu_bar1 *\nsays: twice: fabricd-nvml: exit status 127\nexpect: unknown pcie_replays *\nsays: in time\nonly: yes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -38,8 +38,10 @@ func open(ctx context.Context, h *probes.Host, unit string) (collectors.Reader[R
 
 // A reader asks NVIDIA's driver.
 type reader struct {
-	h    *probes.Host
-	busy busyTimes
+	h     *probes.Host
+	busy  busyTimes
+	last  time.Time     // when the driver was asked for the newest answer
+	asked time.Duration // the same by the engine's clock
 }
 
 func (r *reader) Close() {}
@@ -57,6 +59,9 @@ func (r *reader) expected() bool {
 func (r *reader) Read(at time.Duration) (*Reading, error) {
 	s, err := r.h.GPUs()
 	absent := errors.Is(err, fs.ErrNotExist)
+	if err != nil {
+		r.busy.interrupt()
+	}
 	switch {
 	case absent && !r.expected():
 		return nil, err
@@ -67,7 +72,13 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 	case err != nil:
 		return &Reading{Trouble: err.Error()}, err
 	}
-	return &Reading{Snapshot: *s, SlowBusy: r.busy.follow(at, s.Devices)}, nil
+	switch {
+	case s.Asked.IsZero():
+		r.asked = at
+	case !s.Asked.Equal(r.last):
+		r.last, r.asked = s.Asked, at-time.Since(s.Asked)
+	}
+	return &Reading{Snapshot: *s, Asked: r.asked, SlowBusy: r.busy.follow(r.asked, s.Devices)}, nil
 }
 
 // An amdReader asks AMD's driver about one GPU.
@@ -87,63 +98,9 @@ func (r *amdReader) Read(at time.Duration) (*Reading, error) {
 	}
 	d, err := r.card.Read()
 	if err != nil {
+		r.busy.interrupt()
 		return nil, err
 	}
 	devices := []gpu.Device{*d}
-	return &Reading{Snapshot: gpu.Snapshot{Devices: devices}, SlowBusy: r.busy.follow(at, devices)}, nil
-}
-
-// busyPercent is the utilisation from which a GPU is busy; one that was busy
-// stays so until it falls below idlePercent, so that the pause between two
-// steps of a job ends nothing.
-const (
-	busyPercent = 10
-	idlePercent = 5
-)
-
-// busyTimes follows how long GPUs are busy on a slow link.
-type busyTimes struct {
-	at   time.Duration
-	gpus map[string]busyTime
-}
-
-type busyTime struct {
-	busy, slow bool
-	total      time.Duration
-}
-
-// follow takes a moment's answers. A GPU of which load and link are not known
-// keeps what it had and is not told of.
-func (b *busyTimes) follow(at time.Duration, devices []gpu.Device) map[string]time.Duration {
-	if b.gpus == nil {
-		b.gpus = map[string]busyTime{}
-	}
-	told := make(map[string]time.Duration, len(devices))
-	for i := range devices {
-		d := &devices[i]
-		was, known := b.gpus[d.Address]
-		now := busyTime{total: was.total}
-		slow, ok := belowMax(d.PCIe)
-		if d.Utilization == nil || !ok {
-			if known {
-				b.gpus[d.Address] = now
-			}
-			continue
-		}
-		now.busy, now.slow = *d.Utilization >= busyPercent || was.busy && *d.Utilization >= idlePercent, slow
-		if was.busy && was.slow && now.busy && now.slow {
-			now.total += at - b.at
-		}
-		b.gpus[d.Address], told[d.Address] = now, now.total
-	}
-	b.at = at
-	return told
-}
-
-// belowMax says whether a link is slower or narrower than GPU and slot can be.
-func belowMax(p *gpu.PCIe) (below, known bool) {
-	if p == nil || p.Generation == nil || p.GenerationMax == nil || p.Width == nil || p.WidthMax == nil {
-		return false, false
-	}
-	return *p.Generation < *p.GenerationMax || *p.Width < *p.WidthMax, true
+	return &Reading{Snapshot: gpu.Snapshot{Devices: devices}, Asked: at, SlowBusy: r.busy.follow(at, devices)}, nil
 }

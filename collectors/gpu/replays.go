@@ -24,7 +24,7 @@ func replaysCheck() collectors.Check[row] {
 }
 
 func evalReplays(r *row, e *collectors.Env[row]) collectors.Verdict {
-	if r.PCIe == nil || r.PCIe.Replays == nil {
+	if r.unknown != "" || r.PCIe == nil || r.PCIe.Replays == nil {
 		return r.unanswered("pcie_replays", "replay counter")
 	}
 	if len(e.Past) < 2 {

@@ -35,21 +35,7 @@ func evalFlaps(r *linkRow, e *linkEnv) verdict {
 	if len(e.Past) < 2 {
 		return collectors.Verdictf(collectors.Unknown, "one reading only: changes need a second")
 	}
-	busy := int(e.Threshold("busy_percent"))
-	var changes, all uint64
-	loadSeen := false
-	for i := 1; i < len(e.Past); i++ {
-		from, to := &e.Past[i-1].Row, &e.Past[i].Row
-		loadSeen = loadSeen || to.load.most >= 0
-		if from.at == nil || to.at == nil || to.at.Transitions < from.at.Transitions {
-			continue
-		}
-		n := to.at.Transitions - from.at.Transitions
-		all += n
-		if from.load.most >= busy && to.load.most >= busy {
-			changes += n
-		}
-	}
+	changes, all, loadSeen := flapsOf(e.Past, int(e.Threshold("busy_percent")))
 	limit := e.Threshold("changes") * e.Span().Minutes() / 10
 	switch {
 	case float64(changes) > limit && changes >= uint64(e.Threshold("least")):
@@ -63,4 +49,26 @@ func evalFlaps(r *linkRow, e *linkEnv) verdict {
 		return collectors.Verdictf(collectors.OK, "0 changes of speed or width in %s", e.Span().Round(time.Second))
 	}
 	return collectors.Verdictf(collectors.OK, "%d changes of speed or width in %s while the GPU was busy, %d in all", changes, e.Span().Round(time.Second), all)
+}
+
+// flapsOf counts changes while a GPU was busy: between two answers of its
+// driver that both say so, not between two looks at the same one.
+func flapsOf(past []collectors.Sample[linkRow], busy int) (changes, all uint64, loadSeen bool) {
+	told, pending := past[0].Row.load, uint64(0)
+	for i := 1; i < len(past); i++ {
+		from, to := &past[i-1].Row, &past[i].Row
+		loadSeen = loadSeen || to.load.most >= 0
+		if from.at != nil && to.at != nil && to.at.Transitions > from.at.Transitions {
+			pending += to.at.Transitions - from.at.Transitions
+			all += to.at.Transitions - from.at.Transitions
+		}
+		if to.load.told == told.told {
+			continue
+		}
+		if told.most >= busy && to.load.most >= busy {
+			changes += pending
+		}
+		told, pending = to.load, 0
+	}
+	return changes, all, loadSeen
 }

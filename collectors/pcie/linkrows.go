@@ -5,6 +5,7 @@ package pcie
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/gpu"
@@ -16,23 +17,29 @@ import (
 // A load is how busy the GPUs below a link are.
 type load struct {
 	gpus  int
-	known bool // of all of them
-	most  int  // percent, of the busiest that is known
+	known bool          // of all of them
+	most  int           // percent, of the busiest that is known
+	told  time.Duration // when that was: what was told longest ago counts; -1: never
+	old   bool          // some of it was told too long ago to count
 }
 
 func loadOf(v *collectors.View, devices []*probes.Function) load {
-	s := gpu.Snapshot(v)
-	l := load{known: true, most: -1}
+	l := load{known: true, most: -1, told: -1}
 	for _, f := range devices {
 		if v.Topology.Kind(f) != pci.GPU {
 			continue
 		}
 		l.gpus++
-		if d := s.Find(f.Address); d != nil && d.Utilization != nil {
-			l.most = max(l.most, *d.Utilization)
-		} else {
+		of := gpu.LoadOf(v, f.Address)
+		l.old = l.old || of.Old
+		if of.Percent < 0 {
 			l.known = false
+			continue
 		}
+		if l.told < 0 || of.Told < l.told {
+			l.told = of.Told
+		}
+		l.most = max(l.most, of.Percent)
 	}
 	return l
 }

@@ -131,14 +131,14 @@ func evalWidth(r *linkRow, e *linkEnv) verdict {
 func speedCheck() linkCheck {
 	return linkCheck{
 		Name:    "pcie_speed",
-		Help:    "Fails when a link on the way to a NIC or NVSwitch is slower than both of its ends can be. A link to GPUs alone fails only when a GPU is busy in every reading of the window, or has been for 10 seconds with the link slow all the while: GPUs slow their links down when idle. One finding a link, at its lower end; links to other devices are info.",
-		Silent:  "a GPU that idles, or whose load nobody tells, is info; so is the link above only such GPUs. Same exceptions as pcie_width.",
+		Help:    "Fails when a link on the way to a NIC or NVSwitch is slower than both of its ends can be. A link to GPUs alone fails only when it has been slow for 10 seconds and a GPU busy all the while, by what its driver told of several moments: GPUs slow their links down when idle. One finding a link, at its lower end; links to other devices are info.",
+		Silent:  "a GPU that idles, or whose load nobody told in the last 5 seconds, is info; so is the link above only such GPUs. Same exceptions as pcie_width.",
 		Over:    time.Minute,
 		Subject: linkSubject(),
 		Uses:    []string{"gpu"},
 		Thresholds: []collectors.Threshold{
 			{Name: "busy_percent", Default: 10, Unit: "percent", Help: "utilisation from which a GPU is busy"},
-			{Name: "busy_for", Default: 10, Unit: "seconds", Help: "least time that the GPU has to be busy"},
+			{Name: "busy_for", Default: 10, Unit: "seconds", Help: "least time that the GPU has to be busy on the slow link"},
 		},
 		Eval: func(r *linkRow, e *linkEnv) verdict { return r.quiet(evalSpeed(r, e)) },
 	}
@@ -175,59 +175,6 @@ func evalSpeed(r *linkRow, e *linkEnv) verdict {
 		return gpuSpeed(r, e, v)
 	}
 	return v
-}
-
-// gpuSpeed decides about a slow link to GPUs alone by their load.
-func gpuSpeed(r *linkRow, e *linkEnv, v verdict) verdict {
-	busy := int(e.Threshold("busy_percent"))
-	wait := time.Duration(e.Threshold("busy_for") * float64(time.Second))
-	v.Evidence = append(v.Evidence, collectors.Evidence{Source: "gpu utilisation", Value: loadText(r.load)})
-	if r.load.most < busy {
-		v.Status, v.Remedy = collectors.Info, ""
-		if !r.load.known {
-			v.Reason += "; load unknown: nobody tells the GPU's utilisation"
-			return v
-		}
-		v.Reason += fmt.Sprintf("; idle (%d %% utilisation): GPUs slow their links down when idle", r.load.most)
-		return v
-	}
-	held, always := r.slowAndBusy(e, busy)
-	switch {
-	case held >= wait:
-		v.Reason += fmt.Sprintf("; the GPU was busy for all of %s (%d %% now)", held, r.load.most)
-	case always:
-		v.Status = collectors.Unknown
-		v.Reason += fmt.Sprintf("; the GPU is busy (%d %%), but only %s of readings are there and %s are wanted", r.load.most, held, wait)
-		v.Remedy = "watch it for longer: fabricd check --window 15s"
-	default:
-		v.Status, v.Remedy = collectors.Info, ""
-		v.Reason += fmt.Sprintf("; busy for the last %s only (%d %% utilisation now), idle or unknown before: judged once it was for %s", held, r.load.most, wait)
-	}
-	return v
-}
-
-// slowAndBusy says for how long the GPUs below the link have been busy in
-// every reading: over the whole window, or since they began to be and the link
-// was slow all the same.
-func (r *linkRow) slowAndBusy(e *linkEnv, busy int) (held time.Duration, always bool) {
-	slow := true
-	for i := len(e.Past) - 1; i >= 0; i-- {
-		past := &e.Past[i].Row
-		if past.load.most < busy {
-			return held, false
-		}
-		if slow = slow && past.now.Speed > 0 && past.now.Speed < past.Max.Speed; slow {
-			held = e.Past[len(e.Past)-1].At - e.Past[i].At
-		}
-	}
-	return e.Span(), true
-}
-
-func loadText(l load) string {
-	if l.most < 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%d %%", l.most)
 }
 
 func slotCheck() linkCheck {

@@ -175,12 +175,14 @@ func (p *child) death() error {
 	case <-patience.C:
 		return fmt.Errorf("%s: closed its output and runs on", childName)
 	}
-	var code int
-	status := "ended by itself"
+	died := errDied{status: "ended by itself", doing: p.doing, words: p.stderr.first()}
 	if exit := (*exec.ExitError)(nil); errors.As(p.err, &exit) {
-		code, status = exit.ExitCode(), exit.Error()
+		died.code, died.status = exit.ExitCode(), exit.Error()
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			died.signal = s.Signal()
+		}
 	}
-	return errDied{code, status, p.doing, p.stderr.first()}
+	return died
 }
 
 // end stops the child: it is asked to, by the end of its input, and then

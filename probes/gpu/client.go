@@ -45,27 +45,6 @@ type outcome struct {
 	err      error         // what to say when it is no longer
 }
 
-// A pace is how long things may take.
-type pace struct {
-	period   time.Duration // between two questions
-	share    int           // a question's cost is at most the period's share-th part
-	answer   time.Duration // for an answer
-	ready    time.Duration // for initialising the driver: without persistence mode, seconds a GPU
-	end      time.Duration // for ending after being told to
-	retry    time.Duration // before a start anew, doubled each time
-	retryMax time.Duration
-	absent   time.Duration // before looking again for what is absent
-	renew    time.Duration // a child that lost a GPU is replaced: a new one sees it return
-	forgive  time.Duration // before a part in which the driver hung twice is tried again
-}
-
-func defaultPace() pace {
-	return pace{
-		period: time.Second, share: 50, answer: 2 * time.Second, ready: 30 * time.Second, end: 500 * time.Millisecond,
-		retry: time.Second, retryMax: time.Minute, absent: time.Minute, renew: 5 * time.Minute, forgive: 10 * time.Minute,
-	}
-}
-
 const goodPeriods = 3 // a snapshot is good for so many periods
 
 // NewClient makes a client. path is the program; empty, it is looked for
@@ -217,14 +196,15 @@ func (c *Client) drive(p *child) error {
 	case a.Ready == nil || a.Ready.Protocol != Protocol:
 		return errVersion
 	}
+	var spent spent
 	for {
 		begin := time.Now()
 		a, err := p.ask(c.ctx, Request{Kind: AskSnapshot, Exclude: *c.excluded(), Without: c.avoided(begin)}, c.pace.answer)
 		if err != nil {
 			return err
 		}
-		period := max(c.pace.period, time.Since(begin)*time.Duration(c.pace.share))
-		if err := c.take(a, period); err != nil {
+		period := max(c.pace.period, spent.usual(time.Since(begin))*time.Duration(c.pace.share))
+		if err := c.take(a, begin, period); err != nil {
 			return err
 		}
 		if c.last.lost() && time.Since(p.born) >= c.pace.renew {
@@ -243,8 +223,8 @@ func (c *Client) excluded() *[]string {
 	return &[]string{}
 }
 
-// take publishes an answer.
-func (c *Client) take(a *Answer, period time.Duration) error {
+// take publishes an answer to what was asked at a moment.
+func (c *Client) take(a *Answer, asked time.Time, period time.Duration) error {
 	switch {
 	case a.Error != "":
 		return errors.New(childName + ": " + printable(a.Error))
@@ -257,6 +237,8 @@ func (c *Client) take(a *Answer, period time.Duration) error {
 	if a.SameLinks {
 		a.Snapshot.takeLinks(c.last)
 	}
+	a.Snapshot.Asked = asked
+	c.explain(a.Snapshot)
 	c.last = a.Snapshot
 	c.publish(&outcome{snapshot: c.last, at: time.Now(), good: goodPeriods * period})
 	return nil

@@ -21,7 +21,8 @@ import (
 func quick() pace {
 	return pace{
 		period: 10 * time.Millisecond, share: 1, answer: 300 * time.Millisecond, ready: 5 * time.Second, end: 100 * time.Millisecond,
-		retry: 10 * time.Millisecond, retryMax: 20 * time.Millisecond, absent: 50 * time.Millisecond, renew: 50 * time.Millisecond, forgive: time.Hour,
+		retry: 10 * time.Millisecond, retryMax: 20 * time.Millisecond, absent: 50 * time.Millisecond, renew: 50 * time.Millisecond,
+		forgive: time.Hour, pardon: 24 * time.Hour,
 	}
 }
 
@@ -147,6 +148,24 @@ func TestClientAbsent(t *testing.T) {
 	}
 }
 
+// One answer that took long delays nothing, the first one no more than others;
+// a driver that is slow again and again is asked less often.
+func TestClientSlowOnce(t *testing.T) {
+	t.Parallel()
+	p := quick()
+	p.share = 10000
+	c, _ := client(t, "slow-first", p)
+	until(t, c, "well", well)
+	until(t, c, "a newer answer", func(s *Snapshot, err error) bool { return err == nil && *s.Devices[0].Utilization > 0 })
+
+	var s spent
+	for i, ms := range []time.Duration{400, 2, 400, 2, 3, 2, 400, 400} {
+		if got, want := s.usual(ms), []time.Duration{0, 2, 400, 2, 3, 2, 3, 400}[i]; got != want {
+			t.Errorf("answer %d: charged %d, want %d", i, got, want)
+		}
+	}
+}
+
 // A part that killed the child twice is asked no third time.
 func TestClientStrikes(t *testing.T) {
 	t.Parallel()
@@ -161,12 +180,31 @@ func TestClientStrikes(t *testing.T) {
 	now := time.Now()
 	for range 2 {
 		c.blame(errHung{doing: "a"})
-		c.blame(errDied{doing: "b"})
+		c.blame(errDied{code: 1, status: "exit status 1", doing: "b", words: "symbol lookup error"})
 		c.blame(errDied{})
 	}
-	c.blame(errDied{doing: "c"})
+	c.blame(errDied{doing: "c", status: "signal: segmentation fault", signal: syscall.SIGSEGV})
 	if got := fmt.Sprint(c.avoided(now), c.avoided(now.Add(2*time.Hour))); got != "[a b] [b]" {
 		t.Error(got)
+	}
+	s := &Snapshot{LeftOut: []string{"b", "c"}, LeftOutWhy: map[string]string{"c": "says the child"}}
+	if c.explain(s); len(s.LeftOutWhy) != 1 || s.LeftOutWhy["b"] != "fabricd-nvml: exit status 1 in b: symbol lookup error" {
+		t.Errorf("%q", s.LeftOutWhy)
+	}
+	// A day later all is forgiven, a single strike too.
+	if got := c.avoided(now.Add(25 * time.Hour)); len(got) != 0 || len(c.without) != 0 {
+		t.Errorf("%q, %d strikes", got, len(c.without))
+	}
+}
+
+// A child that somebody else kills is no part's fault, however often.
+func TestClientShot(t *testing.T) {
+	t.Parallel()
+	c, dir := client(t, "shot-in-part", quick())
+	until(t, c, "why", says("fabricd-nvml: signal: killed in nvlinks; not by fabricd"))
+	until(t, c, "started often", func(*Snapshot, error) bool { return noted(dir, "lives") > maxStrikes+1 })
+	if n := noted(dir, "asked-nvlinks"); n != 0 {
+		t.Errorf("left out in %d questions", n)
 	}
 }
 

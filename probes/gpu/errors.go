@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"syscall"
 	"time"
 )
 
@@ -36,15 +38,17 @@ type errHung struct {
 }
 
 func (e errHung) Error() string {
+	patience := e.patience.Round(100 * time.Millisecond)
 	if e.doing == "" {
-		return fmt.Sprintf("%s: no answer within %s", childName, e.patience)
+		return fmt.Sprintf("%s: no answer within %s", childName, patience)
 	}
-	return fmt.Sprintf("%s: no answer within %s (the driver hangs in %s)", childName, e.patience, e.doing)
+	return fmt.Sprintf("%s: no answer within %s (the driver hangs in %s)", childName, patience, e.doing)
 }
 
 // errDied is a child that ended.
 type errDied struct {
 	code   int // 0 by itself, -1 by a signal
+	signal syscall.Signal
 	status string
 	doing  string
 	words  string // of its standard error
@@ -58,7 +62,16 @@ func (e errDied) Error() string {
 	if e.words != "" {
 		text += ": " + e.words
 	}
+	if e.foreign() {
+		text += "; not by fabricd: another process sent it, or the kernel for want of memory (dmesg)"
+	}
 	return text
+}
+
+// foreign says that somebody else ended the child: fabricd kills it only when
+// it no longer listens to it, and a fault has other signals.
+func (e errDied) foreign() bool {
+	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
 }
 
 // absence tells a child that has nothing to ask from one that fails.

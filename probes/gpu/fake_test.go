@@ -111,6 +111,11 @@ func misbehave(mode string, n, lives int, r Request, say func(string, ...any)) i
 	case mode == "dies-in-part" && part("nvlinks"):
 		fmt.Fprintln(os.Stderr, "child: symbol lookup error: undefined symbol: nvmlDeviceGetNvLinkState")
 		return 127
+	case mode == "shot-in-part" && part("nvlinks"):
+		syscall.Kill(os.Getpid(), syscall.SIGKILL) //nolint:errcheck // it does not return
+	case mode == "slow-first" && n == 0:
+		time.Sleep(100 * time.Millisecond)
+		say(`{"id": %d, "snapshot": %s}`, r.ID, fmt.Sprintf(twoGPUs, n, false))
 	case mode == "dies-always":
 		return 1
 	case mode == "ends":

@@ -7,6 +7,7 @@ package gpu
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/fabricd/fabricd/probes/internal/plaintext"
 	"github.com/fabricd/fabricd/probes/pci"
@@ -20,6 +21,13 @@ type Snapshot struct {
 	// LeftOut names the parts that were not asked of any GPU: the driver hung
 	// or died in them before, or there was no time.
 	LeftOut []string `json:"left_out,omitempty"`
+	// LeftOutWhy says what went wrong with such a part before; of one that is
+	// not in it there was no time to ask.
+	LeftOutWhy map[string]string `json:"left_out_why,omitempty"`
+
+	// Asked is when the driver was asked; zero in a recording, which answers of
+	// the moment that it is read for.
+	Asked time.Time `json:"-"`
 }
 
 // A Device is one physical GPU.
@@ -163,7 +171,8 @@ func Parse(b []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// settle makes text printable and fills in the devices' addresses.
+// settle makes text printable, fills in the devices' addresses and takes away
+// what is left from before a GPU was lost.
 func (s *Snapshot) settle() error {
 	plaintext.All(s)
 	for i := range s.Devices {
@@ -174,6 +183,12 @@ func (s *Snapshot) settle() error {
 		}
 		if d.Address = a.String(); s.Find(d.Address) != d {
 			return fmt.Errorf("two devices are at %s", d.Address)
+		}
+		if d.Gone() {
+			*d = Device{
+				Index: d.Index, Minor: d.Minor, UUID: d.UUID, Name: d.Name, PCIBusID: d.PCIBusID, Address: d.Address,
+				Lost: d.Lost, ResetRequired: d.ResetRequired,
+			}
 		}
 	}
 	return nil

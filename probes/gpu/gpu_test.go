@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		 "performance_state": 0, "utilization_gpu": 97, "memory_total_bytes": 150754820096, "bar1": {"total_bytes": 274877906944, "used_bytes": 1703936},
 		 "mig": false, "nvlinks": [{"link": 0, "active": false}, {"link": 1, "active": true, "version": 4, "remote_type": "switch", "errors": {"replay": 0, "crc_flit": 7}}],
 		 "fabric": {"state": "completed", "status": "success"}, "processes": [{"pid": 4242, "used_memory_bytes": 1184890880}, {"pid": 1}]},
-		{"index": 1, "pci_bus_id": "00010000:e1:00.0", "lost": true}]}`
+		{"index": 1, "pci_bus_id": "00010000:e1:00.0", "lost": true, "utilization_gpu": 97, "processes": [{"pid": 7}]}]}`
 	want := &Snapshot{DriverVersion: "580.159.04", Devices: []Device{
 		{
 			Minor: of(3), UUID: "GPU-0", Name: "NVIDIA H200", PCIBusID: "00000000:8D:00.0", Address: "0000:8d:00.0",

@@ -12,24 +12,27 @@ import (
 // strikes are a part's misdeeds.
 type strikes struct {
 	count int
-	until time.Time // left out until then; zero: for good
+	until time.Time // remembered until then
+	why   string    // the last one
 }
 
 const maxStrikes = 2
 
 // blame notes the part in which a child died or hung. What happened twice is
-// left out: what kills the child for good, what hangs for a while, since a
-// driver can recover.
+// left out for a while: a driver can recover from a hang in minutes, and from
+// what kills its callers when it is replaced. A child that somebody else
+// killed did nothing wrong.
 func (c *Client) blame(err error) {
 	var died errDied
 	var hung errHung
-	var until time.Time
-	part := ""
+	part, patience := "", c.pace.forgive
 	switch {
 	case errors.As(err, &died):
-		part = died.doing
+		if !died.foreign() {
+			part, patience = died.doing, c.pace.pardon
+		}
 	case errors.As(err, &hung):
-		part, until = hung.doing, time.Now().Add(c.pace.forgive)
+		part = hung.doing
 	}
 	if part == "" {
 		return
@@ -39,14 +42,15 @@ func (c *Client) blame(err error) {
 		s = &strikes{}
 		c.without[part] = s
 	}
-	s.count, s.until = s.count+1, until
+	s.count, s.why = s.count+1, err.Error()
+	if until := time.Now().Add(patience); until.After(s.until) {
+		s.until = until
+	}
 }
 
 // avoided lists the parts to leave out, sorted.
 func (c *Client) avoided(now time.Time) []string {
-	maps.DeleteFunc(c.without, func(_ string, s *strikes) bool {
-		return !s.until.IsZero() && now.After(s.until)
-	})
+	maps.DeleteFunc(c.without, func(_ string, s *strikes) bool { return now.After(s.until) })
 	var list []string
 	for part, s := range c.without {
 		if s.count >= maxStrikes {
@@ -55,4 +59,17 @@ func (c *Client) avoided(now time.Time) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// explain writes into an answer why parts of it were not asked for.
+func (c *Client) explain(s *Snapshot) {
+	s.LeftOutWhy = nil // it is not the child's to say
+	for _, part := range s.LeftOut {
+		if bad := c.without[part]; bad != nil && bad.count >= maxStrikes {
+			if s.LeftOutWhy == nil {
+				s.LeftOutWhy = map[string]string{}
+			}
+			s.LeftOutWhy[part] = bad.why
+		}
+	}
 }
