@@ -16,7 +16,7 @@ func quietWire() Want { return Say("warn|unknown|nothing lldp_silent *") }
 // shown waits until a series of the daemon's has a value, which may be the guest's shell's to find.
 func shown(series, value string) Action {
 	return Run(fmt.Sprintf(`want="%s"
-for i in $(seq 100); do
+for i in $(seq 300); do
 	is=$(wget -qO- %s/metrics | grep -F '%s ')
 	[ "${is##* }" = "$want" ] && exit 0
 	usleep 200000
