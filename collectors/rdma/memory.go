@@ -58,6 +58,9 @@ func (m *memory) gone(v *collectors.View) (rows []portRow, lost int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, key := range slices.SortedFunc(maps.Keys(m.active), portKey.compare) {
+		if key.address == "" {
+			continue // software made it, and may unmake it
+		}
 		f := v.Inventory.Function(key.address)
 		if f == nil {
 			lost++

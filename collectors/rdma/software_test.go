@@ -53,6 +53,7 @@ func TestSoftware(t *testing.T) {
 			h.At("60s").Set(dir+"hw_counters/sent_pkts", "9000").Set(dir+"hw_counters/rcvd_seq_err", "7")
 		}, "expect: warn rdma_loss rxe0\nsays: rcvd_seq_err 7"},
 		{"loses none", func(h *host) { soft(h, "eth0"); h.At("60s").Set(dir+"hw_counters/sent_pkts", "9000") }, "expect: ok rdma_loss rxe0\nexpect: ok rdma_receiver rxe0"},
+		{"is no port that the plan counts", func(h *host) { soft(h, "eth0"); h.Set("fabricd.yaml", "plan: {ports: {count: 2}}") }, "expect: warn rdma_port compute ports\nsays: asks for 2, and this machine has 1"},
 		{"its interface is excluded", func(h *host) {
 			soft(h, "eth0")
 			h.Set("fabricd.yaml", `devices: {exclude: ["`+nic(0)+`"]}`)
