@@ -39,7 +39,8 @@ func leaf(system, description string, pfc byte) []byte {
 
 // lldpScenarios are those of what is at the other end of cables.
 func lldpScenarios() []Scenario {
-	// The cable's own port hears nobody: nothing comes from the rail. That a link comes up is a change of carrier.
+	// The cable's own port hears nobody: nothing comes from the rail. That links come up under a daemon is
+	// a change of carrier, and the end of a planned cable that had none: the daemon shows both for a while.
 	healthy := func(wants ...Want) []Want {
 		return bareMetal(append(wants, Say("unknown|warn lldp_silent rail1"), Say("nothing|ok|warn|ended rdma_flap rail*"))...)
 	}
@@ -60,28 +61,29 @@ func lldpScenarios() []Scenario {
 			Config:   "plan: {cabling: [{port: " + rail + ", switch: leaf-01, switch_port: Ethernet12}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}, lldp_silent: {silent_seconds: 15}}",
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{lay(), Announce(0, leaf("leaf-01", "etp4", 0))},
-					Want:    healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok lldp_cabling "+rail, "etp4", "as planned"), Say("ok lldp_pfc "+rail, "flow control on none")),
+					Want:    healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok|ended lldp_cabling "+rail), Say("ok lldp_pfc "+rail, "flow control on none")),
 					Metrics: []string{announced + "0"}},
-				{Name: "with a VLAN tag, and an agent that lets frames through", Do: []Action{Run("ethtool --set-priv-flags " + rail + " fw-lldp-agent on"), Announce(0, Tagged(7, 9, leaf("leaf-01", "tagged", 0)))},
-					Want: healthy(Say("ok lldp_silent "+rail), Say("ok lldp_cabling "+rail, "tagged"), Say("ok lldp_pfc "+rail))},
+				{Name: "with a VLAN tag, and an agent that lets frames through", Do: []Action{Run("ethtool --set-priv-flags " + rail + " fw-lldp-agent on"), Announce(0, Tagged(7, 9, leaf("leaf-01", "tagged", 0))),
+					Shows("wget -qO- "+daemonURL+"/metrics | grep lldp_neighbor_info", `="tagged"`)},
+					Want: healthy(Say("ok lldp_silent "+rail), Say("ok|ended lldp_cabling "+rail), Say("ok lldp_pfc "+rail))},
 				{Name: "another PFC", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 1<<3))},
-					Want: healthy(Say("fail lldp_pfc "+rail, "the host ignores the switch's pauses on 3"), Say("ok lldp_cabling "+rail)), Metrics: []string{announced + "1"}},
+					Want: healthy(Say("fail lldp_pfc "+rail, "the host ignores the switch's pauses on 3"), Say("ok|ended lldp_cabling "+rail)), Metrics: []string{announced + "1"}},
 				{Name: "silent", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 0)), Hush(0)},
 					Want: healthy(Say("warn lldp_silent "+rail, "fw-lldp-agent off"), Say("ok|ended lldp_pfc "+rail))},
 				{Name: "unplugged", Do: []Action{NICKnob(rail, "carrier", "0")},
-					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("ok|warn lldp_cabling "+rail))},
+					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("ok|warn|ended lldp_cabling "+rail))},
 				{Name: "moved", Do: []Action{NICKnob(rail, "carrier", "1"), Announce(0, leaf("leaf-02", "etp4", 0))},
 					Want: healthy(Say("fail lldp_cabling "+rail, "leaf-01 port Ethernet12", "leaf-02"), Say("ok|ended lldp_silent "+rail), Say("ok lldp_many "+rail), Say("ok|ended lldp_pfc "+rail))},
 			},
 		},
 		{
 			Name: "lldp-bond", About: "the cables of a bond are swapped", Daemon: true,
-			Wires:   []string{"e1000e,romfile=,mac=52:54:00:00:00:20", "e1000e,romfile=,mac=52:54:00:00:00:21"},
-			Drivers: []string{"e1000e", "bonding"}, Packages: []string{"iproute2"},
+			Wires:   []string{"virtio-net-pci,romfile=,mac=52:54:00:00:00:20", "virtio-net-pci,romfile=,mac=52:54:00:00:00:21"},
+			Drivers: []string{"virtio_pci", "virtio_net", "bonding"}, Packages: []string{"iproute2"},
 			Config: "plan: {cabling: [{port: eth0, switch: leaf-01}, {port: eth1, switch: leaf-02}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}}",
 			Steps: []Step{
 				{Name: "healthy", Do: append([]Action{bond()}, legs("leaf-01", "leaf-02")...), Want: bonded(
-					Say("ok lldp_cabling eth0", "leaf-01"), Say("ok lldp_cabling eth1", "leaf-02"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"),
+					Say("ok|ended lldp_cabling eth0"), Say("ok|ended lldp_cabling eth1"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"),
 					Say("ok lldp_silent eth0"), Say("ok lldp_silent eth1"), Say("nothing lldp_silent bond0"))},
 				{Name: "unplugged", Do: cut, Want: bonded(Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"))},
 				{Name: "swapped", Do: append(legs("leaf-02", "leaf-01"), plugged...), Want: bonded(
