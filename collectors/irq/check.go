@@ -34,7 +34,9 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 				continue
 			}
 			r := row{NIC: n, f: f, nodes: len(v.Inventory.Nodes)}
-			r.place(v.Inventory.Nodes)
+			if n.Why == "" {
+				r.place(v.Inventory.Nodes)
+			}
 			all = append(all, r)
 		}
 	}
@@ -101,7 +103,7 @@ func columns() collectors.Columns[row] {
 		Checks: []collectors.Check[row]{{
 			Name:   "nic_irq",
 			Help:   "Warns when more than 20 % of a NIC's interrupts in the window were taken on processors of another node; info when one processor took more than half of those of a NIC with several queues.",
-			Silent: "totals since boot; a NIC without traffic is unknown.",
+			Silent: "totals since boot; one queue, or one processor on the node, has nothing to spread. A NIC without traffic, or whose interrupts cannot be read, is unknown.",
 			Over:   time.Minute,
 			Subject: []collectors.Label[row]{address,
 				{Name: "device", Get: func(r *row) string { rdma, _ := topo.Names(r.f); return strings.Join(rdma, ",") }},
@@ -118,29 +120,37 @@ func columns() collectors.Columns[row] {
 }
 
 func eval(r *row, e *collectors.Env[row]) collectors.Verdict {
-	if len(e.Past) < 2 {
+	switch {
+	case r.Why != "":
+		return collectors.Verdictf(collectors.Unknown, "%s", r.Why)
+	case len(e.Past) < 2:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: where interrupts are taken needs a second")
 	}
-	taken, sum := since(e.Past)
+	t := since(e.Past)
 	span := e.Span().Round(time.Second)
 	switch {
-	case sum < uint64(e.Threshold("least")):
-		return collectors.Verdictf(collectors.Unknown, "%d interrupts in %s: too little traffic to tell", sum, span)
+	case t.sum < uint64(e.Threshold("least")):
+		return collectors.Verdictf(collectors.Unknown, "%d interrupts in %s: too little traffic to tell", t.sum, span)
+	case r.own == nil && r.nodes > 1 && r.f.NUMANode.OK && r.f.NUMANode.V >= 0:
+		return collectors.Verdictf(collectors.Unknown, "which processors the NIC's node (%d) has is not known", r.f.NUMANode.V)
 	case r.own == nil && r.nodes > 1:
 		return collectors.Verdictf(collectors.Unknown, "the NIC's node is not known: see numa_unknown")
 	}
-	busiest, remote := r.judge(taken)
-	share := func(n uint64) float64 { return 100 * float64(n) / float64(sum) }
+	share := func(n uint64) float64 { return 100 * float64(n) / float64(t.sum) }
+	remote := r.remoteOf(t)
 	if r.nodes > 1 && share(remote) > e.Threshold("remote_percent") {
-		return collectors.Verdictf(collectors.Warn, "%.0f %% of %d interrupts in %s were taken on processors of another node than the NIC's (%d)%s", share(remote), sum, span, r.f.NUMANode.V, r.awayText()).
+		return collectors.Verdictf(collectors.Warn, "%.0f %% of %d interrupts in %s were taken on processors of another node than the NIC's (%d)%s", share(remote), t.sum, span, r.f.NUMANode.V, r.awayText()).
 			Remedyf("bind the vectors to the node's processors: irqbalance with its hints, the vendor's set_irq_affinity script, or /proc/irq/N/smp_affinity_list").
-			With("remote interrupts", remote).With("all interrupts", sum)
+			With("remote interrupts", remote).With("all interrupts", t.sum)
 	}
-	if r.Vectors > 1 && share(taken[busiest]) > e.Threshold("one_cpu_percent") {
-		return collectors.Verdictf(collectors.Info, "CPU %d took %.0f %% of %d interrupts in %s, though the NIC has %d vectors", r.CPUs[busiest], share(taken[busiest]), sum, span, r.Vectors).
-			Remedyf("spread the vectors over the node's processors (irqbalance, set_irq_affinity)").With("busiest processor", strconv.Itoa(r.CPUs[busiest]))
+	if cpu, n := t.busiest(); r.spreads(t) && share(n) > e.Threshold("one_cpu_percent") {
+		return collectors.Verdictf(collectors.Info, "CPU %d took %.0f %% of %d interrupts in %s, though they came from %d vectors of the NIC", cpu, share(n), t.sum, span, t.fired).
+			Remedyf("spread the vectors over the node's processors (irqbalance, set_irq_affinity)").With("busiest processor", strconv.Itoa(cpu))
 	}
-	return collectors.Verdictf(collectors.OK, "%.0f %% of %d interrupts in %s were taken on the NIC's node", 100-share(remote), sum, span)
+	if r.nodes <= 1 {
+		return collectors.Verdictf(collectors.OK, "100 %% of %d interrupts in %s were taken on the host's only node", t.sum, span)
+	}
+	return collectors.Verdictf(collectors.OK, "%.0f %% of %d interrupts in %s were taken on the NIC's node", 100-share(remote), t.sum, span)
 }
 
 // awayText says which vectors go elsewhere.
@@ -149,38 +159,4 @@ func (r *row) awayText() string {
 		return ""
 	}
 	return fmt.Sprintf("; %d of %d vectors are sent there, such as IRQ %d to CPU %s", len(r.away), len(r.Bound), r.away[0].Vector, r.away[0].CPUs)
-}
-
-// since adds up the rises of every processor's count over the window. A fall,
-// or another set of processors, starts anew.
-func since(past []collectors.Sample[row]) (taken []uint64, sum uint64) {
-	newest := past[len(past)-1].Row
-	taken = make([]uint64, len(newest.PerCPU))
-	for i := 1; i < len(past); i++ {
-		from, to := past[i-1].Row.PerCPU, past[i].Row.PerCPU
-		if len(from) != len(taken) || len(to) != len(taken) {
-			continue
-		}
-		for c := range taken {
-			if to[c] > from[c] {
-				taken[c] += to[c] - from[c]
-				sum += to[c] - from[c]
-			}
-		}
-	}
-	return taken, sum
-}
-
-// judge finds the busiest processor, and how many interrupts were taken on
-// other nodes than the NIC's.
-func (r *row) judge(taken []uint64) (busiest int, remote uint64) {
-	for i, n := range taken {
-		if n > taken[busiest] {
-			busiest = i
-		}
-		if !r.own[r.CPUs[i]] {
-			remote += n
-		}
-	}
-	return busiest, remote
 }

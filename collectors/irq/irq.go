@@ -8,6 +8,7 @@ package irq
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -27,7 +28,11 @@ type Reading struct {
 // NIC is one function's interrupts.
 type NIC struct {
 	Address string
-	Vectors int // that have a line in /proc/interrupts
+	Why     string // why nothing is known of them; all else is then empty
+	Vectors int    // that have a line in /proc/interrupts
+	// PerVector counts by the place of a vector in Numbers.
+	PerVector []uint64
+	Numbers   []int // of its vectors; shared between readings
 	// PerCPU counts by the place of a processor in CPUs.
 	PerCPU []uint64
 	CPUs   []int // shared by all NICs of a reading
@@ -59,13 +64,20 @@ func New() collectors.Collector {
 // and thousands of them.
 const bindEvery = time.Minute
 
+// An owner is whose a vector is.
+type owner struct {
+	nic  int32 // 1 + its place in order; 0: no NIC's
+	slot int32 // the vector's place among the NIC's
+}
+
 // reader keeps which vector is whose; it is found anew with each inventory.
 type reader struct {
 	h       *probes.Host
 	seen    uint64 // the inventory's generation
 	known   bool
-	owner   []int32 // by vector: 1 + the place in order of its NIC
+	owner   []owner // by vector
 	order   []string
+	untold  []NIC   // whose vectors are not known
 	vectors [][]int // by place in order
 	bound   [][]Binding
 	boundAt time.Duration
@@ -94,16 +106,29 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 	}
 	var err error
 	if r.buf, err = r.h.AppendFile(r.buf[:0], "proc/interrupts"); err != nil {
-		return nil, err
+		return r.blind("/proc/interrupts: " + probes.Reason(err)), err
 	}
 	reading, err := r.parse(r.buf)
 	if err != nil {
-		return nil, err
+		return r.blind(err.Error()), err
 	}
 	for i := range reading.NICs {
 		reading.NICs[i].Bound = r.bound[i]
 	}
+	reading.NICs = append(reading.NICs, r.untold...)
 	return reading, nil
+}
+
+// blind is the reading of a machine whose interrupts cannot be read.
+func (r *reader) blind(why string) *Reading {
+	reading := &Reading{}
+	for _, address := range r.order {
+		reading.NICs = append(reading.NICs, NIC{Address: address, Why: why})
+	}
+	for _, n := range r.untold {
+		reading.NICs = append(reading.NICs, NIC{Address: n.Address, Why: why})
+	}
+	return reading
 }
 
 // maxVector bounds the numbers of vectors: the kernel's are below 2^20.
@@ -111,34 +136,38 @@ const maxVector = 1 << 20
 
 // findVectors lists the message-signalled interrupts of all NICs.
 func (r *reader) findVectors(inv *probes.Inventory) {
-	r.seen, r.known, r.owner, r.order, r.vectors = inv.Generation, true, nil, nil, nil
+	r.seen, r.known, r.owner, r.order, r.vectors, r.untold = inv.Generation, true, nil, nil, nil, nil
 	for _, f := range inv.Functions {
 		if len(f.Netdevs)+len(f.RDMA) == 0 {
 			continue
 		}
 		names, err := r.h.ReadDir(path.Join(f.Path, "msi_irqs"))
-		if err != nil {
-			continue
-		}
 		var vectors []int
 		for _, name := range names {
 			if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < maxVector {
 				vectors = append(vectors, n)
 			}
 		}
-		slices.Sort(vectors)
-		r.own(f.Address, vectors)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			r.untold = append(r.untold, NIC{Address: f.Address, Why: "msi_irqs: " + probes.Reason(err)})
+		case len(vectors) == 0:
+			r.untold = append(r.untold, NIC{Address: f.Address, Why: "the kernel lists no interrupts of its own (msi_irqs): its driver uses none, or shares a line with others"})
+		default:
+			slices.Sort(vectors)
+			r.own(f.Address, vectors)
+		}
 	}
 }
 
 // own notes a NIC's vectors.
 func (r *reader) own(address string, vectors []int) {
 	r.order, r.vectors = append(r.order, address), append(r.vectors, vectors)
-	for _, v := range vectors {
+	for slot, v := range vectors {
 		if v >= len(r.owner) {
-			r.owner = append(r.owner, make([]int32, v+1-len(r.owner))...)
+			r.owner = append(r.owner, make([]owner, v+1-len(r.owner))...)
 		}
-		r.owner[v] = int32(len(r.order))
+		r.owner[v] = owner{int32(len(r.order)), int32(slot)}
 	}
 }
 

@@ -21,10 +21,13 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := got.NICs[0], got.NICs[1]
+	if fmt.Sprint(a.PerVector, b.PerVector) != "[3 30] [7]" {
+		t.Errorf("by vector: %v %v", a.PerVector, b.PerVector)
+	}
 	if a.Vectors != 2 || a.PerCPU[0] != 11 || a.PerCPU[1] != 22 || a.CPUs[1] != 3 || b.PerCPU[0] != 7 || b.PerCPU[1] != 0 {
 		t.Errorf("%+v", got.NICs)
 	}
-	for _, bad := range []string{"", "\n", "40: 1 2\n", "CPUx\n"} {
+	for _, bad := range []string{"", "\n", "40: 1 2\n", "CPUx\n", "CPU1 CPU0\n", "CPU0 CPU0\n", "CPU99999999\n"} {
 		if _, err := r.parse([]byte(bad)); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

@@ -23,7 +23,10 @@ func (r *reader) parse(b []byte) (*Reading, error) {
 	reading := &Reading{NICs: make([]NIC, len(r.order))}
 	counts := make([]uint64, len(cpus)*len(r.order))
 	for i, address := range r.order {
-		reading.NICs[i] = NIC{Address: address, PerCPU: counts[i*len(cpus):][:len(cpus):len(cpus)], CPUs: cpus}
+		reading.NICs[i] = NIC{
+			Address: address, PerCPU: counts[i*len(cpus):][:len(cpus):len(cpus)], CPUs: cpus,
+			PerVector: make([]uint64, len(r.vectors[i])), Numbers: r.vectors[i],
+		}
 	}
 	for len(rest) > 0 {
 		line := rest
@@ -33,20 +36,24 @@ func (r *reader) parse(b []byte) (*Reading, error) {
 			rest = nil
 		}
 		vector, after, ok := parseNumber(line)
-		if !ok || len(after) == 0 || after[0] != ':' || vector >= uint64(len(r.owner)) || r.owner[vector] == 0 {
+		if !ok || len(after) == 0 || after[0] != ':' || vector >= uint64(len(r.owner)) || r.owner[vector].nic == 0 {
 			continue // of no NIC, or LOC, NMI and the like
 		}
-		reading.NICs[r.owner[vector]-1].add(after[1:])
+		of := r.owner[vector]
+		reading.NICs[of.nic-1].add(int(of.slot), after[1:])
 	}
 	return reading, nil
 }
 
-// parseHead reads "CPU0 CPU1 …".
+// maxCPU bounds the numbers of processors: the kernel's are below 2^13.
+const maxCPU = 1 << 16
+
+// parseHead reads "CPU0 CPU1 …", whose numbers rise.
 func parseHead(head []byte) ([]int, error) {
 	cpus := make([]int, 0, bytes.Count(head, []byte("CPU")))
 	for field := range bytes.FieldsSeq(head) {
 		n, err := strconv.Atoi(string(bytes.TrimPrefix(field, []byte("CPU"))))
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || n >= maxCPU || len(cpus) > 0 && n <= cpus[len(cpus)-1] {
 			return nil, errNoHeader
 		}
 		cpus = append(cpus, n)
@@ -57,8 +64,8 @@ func parseHead(head []byte) ([]int, error) {
 	return cpus, nil
 }
 
-// add adds one vector's counts; what follows them is its name.
-func (n *NIC) add(line []byte) {
+// add adds the counts of the vector in a slot; what follows them is its name.
+func (n *NIC) add(slot int, line []byte) {
 	n.Vectors++
 	for i := range n.PerCPU {
 		count, after, ok := parseNumber(line)
@@ -66,6 +73,7 @@ func (n *NIC) add(line []byte) {
 			return
 		}
 		n.PerCPU[i] += count
+		n.PerVector[slot] += count
 		line = after
 	}
 }

@@ -66,6 +66,8 @@ type NIC struct {
 	Netdevs    []string    `json:"netdevs,omitempty"`
 	Role       string      `json:"role,omitempty"`
 	Interrupts *Interrupts `json:"interrupts,omitempty"`
+	// Untold is why its interrupts are not known.
+	Untold string `json:"interrupts_unknown,omitempty"`
 }
 
 // Interrupts are a NIC's since the machine started, by the node of the
@@ -182,7 +184,10 @@ func (b *builder) devices(d *Document) {
 		}
 	}
 	for _, f := range b.v.Topology.NICs {
-		n := NIC{Address: f.Address, Role: string(b.v.Topology.Role(f)), Interrupts: b.interrupts(taken[f.Address])}
+		n := NIC{Address: f.Address, Role: string(b.v.Topology.Role(f))}
+		if t := taken[f.Address]; t != nil {
+			n.Interrupts, n.Untold = b.interrupts(t), t.Why
+		}
 		n.RDMA, n.Netdevs = topo.Names(f)
 		at := d.at(f)
 		at.NICs = append(at.NICs, n)
@@ -190,7 +195,7 @@ func (b *builder) devices(d *Document) {
 }
 
 func (b *builder) interrupts(n *irq.NIC) *Interrupts {
-	if n == nil {
+	if n.Why != "" {
 		return nil
 	}
 	i := &Interrupts{Taken: map[int]uint64{}, Vectors: n.Vectors, Sent: map[int]int{}}

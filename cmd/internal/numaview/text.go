@@ -98,7 +98,11 @@ func (t *text) devices(d *Devices, node int) {
 		if n.Role != "" && n.Role != "unknown" {
 			line += "  " + n.Role
 		}
-		t.printf("%s%s\n", strings.TrimRight(line, " "), n.Interrupts.text(node))
+		line = strings.TrimRight(line, " ") + n.Interrupts.text(node)
+		if n.Untold != "" {
+			line += "  interrupts not known: " + n.Untold
+		}
+		t.printf("%s\n", line)
 	}
 }
 
