@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -187,5 +188,27 @@ func TestNumaShow(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != exitOK || len(d.Nodes) != 2 || d.Nodes[1].GPUs[0].Address != "0000:a2:00.0" || d.Processes[0].Memory[1] != 122156<<12 {
 		t.Errorf("%d, %v, %+v", code, err, d)
+	}
+}
+
+// What is not known is said to be that.
+func TestNumaShowUnknown(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, old, changed, want string }{
+		{"cases/225-process-bound-to-the-far-socket", "Cpus_allowed_list:\t56-111", "Cpus_allowed_list:\t300-301", "  CPUs 300-301 (of no node that is online)  "},
+		{"cases/225-process-bound-to-the-far-socket", `"pid":7731`, `"pid":-1`, "\n  GPU0: not looked at: 1 more without a number"},
+		{"cases/055-irq-one-cpu", "/msi_irqs/", "/other/", "  mlx5_0 enp4s0np0  interrupts not known: the kernel lists no interrupts of its own (msi_irqs)"},
+	} {
+		b, err := os.ReadFile(hosts + test.name + ".txtar")
+		if err != nil || !strings.Contains(string(b), test.old) {
+			t.Fatalf("%s holds no %q: %v", test.name, test.old, err)
+		}
+		name := filepath.Join(t.TempDir(), "host.txtar")
+		if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(b), test.old, test.changed)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, out, _ := fabricd("numa", "show", "--host", name); !strings.Contains(out, test.want) {
+			t.Errorf("%s: no %q in %s", test.name, test.want, out)
+		}
 	}
 }

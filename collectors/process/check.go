@@ -176,9 +176,12 @@ func percentText(share, limit float64) string {
 	}
 }
 
-// sizeText writes a size: "12 MiB", "3.3 GiB".
+// sizeText writes a size: "400 KiB", "12 MiB", "3.3 GiB".
 func sizeText(n uint64) string {
-	if n < 1<<30 {
+	switch {
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	case n < 1<<30:
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))

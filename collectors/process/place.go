@@ -43,6 +43,8 @@ func rows(v *collectors.View, list []collectors.Unit[Reading]) []row {
 				all = append(all, row{gpu: f.Address, unknown: "which processes use the GPU is not known: " + r.Trouble})
 			case slices.Contains(r.Untold, f.Address):
 				all = append(all, row{gpu: f.Address, unknown: "the driver tells no processes of the GPU"})
+			case r.Left[f.Address] != Left{}:
+				all = append(all, row{gpu: f.Address, unknown: r.Left[f.Address].String()})
 			}
 		}
 		for i := range r.Processes {

@@ -8,6 +8,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -26,9 +27,15 @@ type Reading struct {
 	Trouble string
 	// Untold lists the GPUs, by address, of which no processes are told.
 	Untold []string
+	// Left counts the processes of GPUs, by address, that were not looked at.
+	Left map[string]Left
 	// Foreign says that /proc is of another PID namespace than their numbers.
 	Foreign bool
 }
+
+// Left is processes that were not looked at: beyond maxRead, or because the
+// driver gives a number that is none.
+type Left struct{ Beyond, Odd int }
 
 // A Process uses GPUs.
 type Process struct {
@@ -94,7 +101,7 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 		return &Reading{Trouble: err.Error()}, nil // the collector gpu counts and reports it
 	}
 	now := &Reading{Foreign: process.Foreign(r.h)}
-	now.Processes, now.Untold = list(s)
+	now.list(s)
 	if now.Foreign {
 		return now, nil
 	}
@@ -124,25 +131,47 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 }
 
 // list gathers the processes of all GPUs.
-func list(s *gpu.Snapshot) (all []Process, untold []string) {
+func (r *Reading) list(s *gpu.Snapshot) {
 	place := map[int]int{}
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		if d.Processes == nil && !d.Gone() {
-			untold = append(untold, d.Address)
+			r.Untold = append(r.Untold, d.Address)
 		}
+		beyond, odd := map[int]bool{}, 0
 		for _, p := range d.Processes {
 			at, ok := place[p.PID]
 			switch {
-			case ok && !slices.Contains(all[at].GPUs, d.Address):
-				all[at].GPUs = append(all[at].GPUs, d.Address)
-			case !ok && len(all) < maxRead && p.PID > 0:
-				place[p.PID] = len(all)
-				all = append(all, Process{PID: p.PID, GPUs: []string{d.Address}})
+			case p.PID <= 0:
+				odd++
+			case ok && !slices.Contains(r.Processes[at].GPUs, d.Address):
+				r.Processes[at].GPUs = append(r.Processes[at].GPUs, d.Address)
+			case !ok && len(r.Processes) < maxRead:
+				place[p.PID] = len(r.Processes)
+				r.Processes = append(r.Processes, Process{PID: p.PID, GPUs: []string{d.Address}})
+			case !ok:
+				beyond[p.PID] = true
 			}
 		}
+		if len(beyond)+odd > 0 {
+			if r.Left == nil {
+				r.Left = map[string]Left{}
+			}
+			r.Left[d.Address] = Left{len(beyond), odd}
+		}
 	}
-	return all, untold
+}
+
+// String says how many were not looked at and why.
+func (l Left) String() string {
+	var list []string
+	if l.Beyond > 0 {
+		list = append(list, fmt.Sprintf("not looked at: %d more, beyond the machine's first %d processes on GPUs", l.Beyond, maxRead))
+	}
+	if l.Odd > 0 {
+		list = append(list, fmt.Sprintf("not looked at: %d more without a number, perhaps of another PID namespace (hostPID)", l.Odd))
+	}
+	return strings.Join(list, "; ")
 }
 
 // key is what a process is and may use: when it changes its memory is looked

@@ -91,6 +91,14 @@ func TestCheck(t *testing.T) {
 		{"a list that is none", one("x-y", "N0=1"), "expect: unknown gpu_process 7\nsays: x-y"},
 		{"no processes", func(h *hosttest.Host) { uses(h, 7) }, "never: ok|info|warn|fail|unknown gpu_process *"},
 		{"not told", func(h *hosttest.Host) { h.NVML(hosttest.Busy(first, 3), hosttest.Busy(second, 3)) }, "expect: unknown gpu_process 0000:96:00.0\nsays: no processes"},
+		{"small", one("0-1", "N0=50 N1=50"), "expect: ok gpu_process 7\nsays: 50 % of 400 KiB"},
+		{"too many", func(h *hosttest.Host) {
+			a, b := gpu.Device{PCIBusID: first}, gpu.Device{Index: 1, PCIBusID: second, Processes: []gpu.Process{{PID: 1000}, {PID: 2000}, {PID: 2000}, {PID: 0}, {PID: -3}}}
+			for pid := range 300 {
+				a.Processes = append(a.Processes, gpu.Process{PID: 1000 + pid})
+			}
+			h.NVML(a, b)
+		}, "expect: unknown gpu_process 0000:16:00.0\nsays: not looked at: 44 more, beyond\nexpect: unknown gpu_process 0000:96:00.0\nsays: not looked at: 1 more, beyond\nsays: 2 more without a number\nexpect: unknown gpu_process 1000\nsays: ended\nnever: unknown gpu_process 2000"},
 		{"no answers", func(h *hosttest.Host) { h.Set("gpu.json", "{") }, "expect: unknown gpu_process 0000:16:00.0\nsays: gpu.json"},
 		{"bound better later", func(h *hosttest.Host) {
 			one("1", "N1=1000")(h)

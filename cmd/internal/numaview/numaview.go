@@ -57,6 +57,8 @@ type GPU struct {
 	Index       *int   `json:"index,omitempty"` // the driver's
 	Name        string `json:"name,omitempty"`
 	Utilization *int   `json:"utilization_percent,omitempty"`
+	// Left says how many of its processes were not looked at, and why.
+	Left string `json:"processes_left_out,omitempty"`
 }
 
 // A NIC is one function with ports.
@@ -173,6 +175,9 @@ func (b *builder) devices(d *Document) {
 		g := GPU{Address: f.Address}
 		if told := s.Find(f.Address); told != nil {
 			g.Index, g.Name, g.Utilization = &told.Index, probes.Printable(told.Name), told.Utilization
+		}
+		if r := collectors.Reading[process.Reading](b.v, "process"); r != nil {
+			g.Left = r.Left[f.Address].String()
 		}
 		at := d.at(f)
 		at.GPUs = append(at.GPUs, g)

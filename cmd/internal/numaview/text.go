@@ -26,11 +26,14 @@ func (d *Document) WriteText(w io.Writer) error {
 		t.printf("\nno node known\n")
 		t.devices(&d.Unplaced, -1)
 	}
-	if len(d.Processes) > 0 {
+	if len(d.Processes)+len(t.left) > 0 {
 		t.printf("\nprocesses on GPUs\n")
 	}
 	for i := range d.Processes {
 		t.process(&d.Processes[i])
+	}
+	for _, left := range t.left {
+		t.printf("  %s\n", left)
 	}
 	if len(d.Findings) > 0 {
 		t.printf("\n")
@@ -45,6 +48,7 @@ func (d *Document) WriteText(w io.Writer) error {
 type text struct {
 	w     io.Writer
 	label map[string]string // of GPUs, by address
+	left  []string          // of their processes
 	err   error
 }
 
@@ -92,6 +96,9 @@ func (t *text) devices(d *Devices, node int) {
 			line += fmt.Sprintf("  %d %% busy", *g.Utilization)
 		}
 		t.printf("%s\n", strings.TrimRight(line, " "))
+		if g.Left != "" {
+			t.left = append(t.left, fmt.Sprintf("%s: %s", label, g.Left))
+		}
 	}
 	for _, n := range d.NICs {
 		line := fmt.Sprintf("  NIC    %s  %s", n.Address, strings.Join(slices.Concat(n.RDMA, n.Netdevs), " "))
@@ -147,7 +154,11 @@ func (t *text) process(p *Process) {
 	}
 	line := fmt.Sprintf("  %d %s  on %s", p.PID, cmp.Or(p.Name, "(no name)"), strings.Join(labels, " "))
 	if p.CPUs != "" {
-		line += fmt.Sprintf("  CPUs %s (node %s)", p.CPUs, strings.ReplaceAll(strings.Trim(fmt.Sprint(p.CPUNodes), "[]"), " ", ", "))
+		nodes := "of no node that is online"
+		if len(p.CPUNodes) > 0 {
+			nodes = "node " + strings.ReplaceAll(strings.Trim(fmt.Sprint(p.CPUNodes), "[]"), " ", ", ")
+		}
+		line += fmt.Sprintf("  CPUs %s (%s)", p.CPUs, nodes)
 	}
 	var memory []string
 	for _, node := range slices.Sorted(maps.Keys(p.Memory)) {
