@@ -14,22 +14,18 @@ func gpuSpeed(r *linkRow, e *linkEnv, v verdict) verdict {
 	busy := int(e.Threshold("busy_percent"))
 	wait := time.Duration(e.Threshold("busy_for") * float64(time.Second))
 	v.Evidence = append(v.Evidence, collectors.Evidence{Source: "gpu utilisation", Value: loadText(r.load)})
-	if r.load.most < busy {
-		v.Status, v.Remedy = collectors.Info, ""
-		switch {
-		case r.load.known:
-			v.Reason += fmt.Sprintf("; idle (%d %% utilisation): GPUs slow their links down when idle", r.load.most)
-		case r.load.old:
-			v.Reason += "; load unknown: the driver told the GPU's utilisation too long ago"
-		default:
-			v.Reason += "; load unknown: nobody tells the GPU's utilisation"
-		}
-		return v
-	}
 	held, before := r.slowAndBusy(e, busy)
 	text := held.Truncate(time.Second)
-	if held >= wait {
+	switch {
+	case held >= wait && r.load.most >= busy:
 		v.Reason += fmt.Sprintf("; for the last %s it was slow and the GPU busy all the time (%d %% now)", text, r.load.most)
+		return v
+	case held >= wait && held > 0 && r.load.old:
+		v.Reason += fmt.Sprintf("; for %s it was slow and the GPU busy all the time, until its driver last answered", text)
+		return v
+	case r.load.most < busy:
+		v.Status, v.Remedy = collectors.Info, ""
+		v.Reason += "; " + r.notBusy()
 		return v
 	}
 	switch before {
@@ -47,6 +43,17 @@ func gpuSpeed(r *linkRow, e *linkEnv, v verdict) verdict {
 	return v
 }
 
+// notBusy says why a slow link to GPUs is no fault.
+func (r *linkRow) notBusy() string {
+	switch {
+	case r.load.known:
+		return fmt.Sprintf("idle (%d %% utilisation): GPUs slow their links down when idle", r.load.most)
+	case r.load.old:
+		return "load unknown: the driver told the GPU's utilisation too long ago"
+	}
+	return "load unknown: nobody tells the GPU's utilisation"
+}
+
 // What was before a link was slow and its GPUs busy.
 type before int
 
@@ -56,21 +63,26 @@ const (
 	notBusy
 )
 
-// slowAndBusy says for how long up to now the link has been slow and a GPU
-// below it busy in every reading, and what was before. An answer of the driver
-// that is still its newest at the next reading is no second one, and the time
-// in which the newest one was too old is between two answers.
+// slowAndBusy says for how long up to now, or until the driver last answered,
+// the link has been slow and a GPU below it busy in every reading, and what was
+// before. An answer of the driver that is still its newest at the next reading
+// is no second one, and the time in which the newest one was too old is between
+// two answers.
 func (r *linkRow) slowAndBusy(e *linkEnv, busy int) (held time.Duration, was before) {
+	var last *collectors.Sample[linkRow]
 	for i := len(e.Past) - 1; i >= 0; i-- {
-		past := &e.Past[i].Row
+		s := &e.Past[i]
 		switch {
-		case past.now.Speed == 0 || past.now.Speed >= past.Max.Speed:
+		case s.Row.now.Speed == 0 || s.Row.now.Speed >= s.Row.Max.Speed:
 			return held, notSlow
-		case past.load.most >= busy:
-			held = min(e.Past[len(e.Past)-1].At-e.Past[i].At, r.load.told-past.load.told)
-		case !past.load.old:
+		case s.Row.load.most < busy && !s.Row.load.old:
 			return held, notBusy
+		case s.Row.load.most < busy:
+			continue
+		case last == nil:
+			last = s
 		}
+		held = min(last.At-s.At, last.Row.load.told-s.Row.load.told)
 	}
 	return held, nothing
 }

@@ -53,6 +53,9 @@ func TestSlowAndBusy(t *testing.T) {
 		{"ssssss", "aaaaaa", []int{90}, 0, nothing}, // one answer, looked at again and again
 		{"ssssss", "aaabbb", []int{90}, 1, nothing}, // the second one came late, but was asked for early
 		{"ssssss", "aaooof", []int{90}, 5, nothing}, // a driver that is slow to answer
+		{"ssssss", "abcdoo", []int{90}, 3, nothing}, // one that does not answer any more
+		{"ssssss", "oooooo", []int{90}, 0, nothing},
+		{"sssssf", "abcdoo", []int{90}, 0, notSlow},
 		{"ffffff", "abcdef", []int{90}, 0, notSlow},
 		{"fffffs", "abcdef", []int{90}, 0, notSlow}, // one reading of many
 		{"fffsss", "abcdef", []int{90}, 2, notSlow},
