@@ -68,10 +68,14 @@ func queueScenarios() []Scenario {
 				{Name: "traffic", Unreplayed: samples, Do: []Action{chatter("eth0", "192.0.2", "239.0.0.1")},
 					Want:    bareMetal(Say("ok nic_queue_stuck eth0"), quietWire()),
 					Metrics: []string{`fabricd_nic_queue_limits_used{netdev="eth0"} 1`}},
-				// Under load the queues become fewer, then more, and one's interface goes and comes back: nobody minds.
+				// Under load the queues become fewer, then more; the interface goes with its device, and comes back.
 				{Name: "re-queued", Unreplayed: samples, Do: []Action{
 					Run("ethtool -L eth0 combined 2"), shown(`fabricd_nic_queues{netdev="eth0"}`, "2"), Run("ethtool -L eth0 combined 8"), shown(`fabricd_nic_queues{netdev="eth0"}`, "8")},
 					Want: bareMetal(Say("ok nic_queue_stuck eth0"), quietWire())},
+				{Name: "pulled", Unreplayed: samples, Do: []Action{Knob("remove", firstNIC)},
+					Want: bareMetal(Say("fail pcie_lost "+firstNIC, "vanished"), Say("nothing|ended nic_queue_stuck eth0"), Say("nothing|ended nic_queue_full eth0"), quietWire())},
+				{Name: "back", Unreplayed: samples, Do: []Action{Knob("add", firstNIC), chatter("eth0", "192.0.2", "239.0.0.1")},
+					Want: bareMetal(Say("ended pcie_lost "+firstNIC), Say("ok nic_queue_stuck eth0"), quietWire())},
 				{Name: "stuck", Unreplayed: samples, Do: []Action{labnic("stuck", "0 1"), Wait(8 * second)},
 					Want: bareMetal(Say("fail nic_queue_stuck eth0", "in flight"), Say("info nic_queue_full eth0", "nic_queue_stuck"), quietWire())},
 			},
