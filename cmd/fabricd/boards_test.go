@@ -73,10 +73,8 @@ func silent() map[string]string {
 		"fabricd_pcie_aer_rootport":                  "the recordings that have root ports of their own with AER are of faults",
 		"fabricd_roce_priority_marked_packets_total": "no recorded NIC marks packets itself",
 	}
-	for kind, other := range map[bool]string{false: "native histogram", true: "_bucket"} {
-		if kind == (os.Getenv("NATIVE_HISTOGRAMS") != "") {
-			list[other] = "the other kind of histogram is stored"
-		}
+	if nativeFirst() {
+		list["_bucket"] = "native histograms are stored instead"
 	}
 	return list
 }
@@ -104,9 +102,10 @@ func (s server) answers(expr string) (int, error) {
 	return len(r.Data.Result), nil
 }
 
-// everyPanelAnswers asks all that the boards ask. What is about one node is asked
+// everyPanelAnswers asks all that the boards ask, and those panels that draw
+// native histograms of the Prometheus that keeps them. What is about one node is asked
 // of each until one has it: no node has everything.
-func everyPanelAnswers(t *testing.T, prometheus server) {
+func everyPanelAnswers(t *testing.T, prometheus, native server) {
 	t.Helper()
 	var nodes []string
 	for _, labels := range prometheus.series(`up{job="fabricd"} == 1`) {
@@ -118,6 +117,10 @@ func everyPanelAnswers(t *testing.T, prometheus server) {
 		of := []string{".*"}
 		if strings.Contains(a.expr, `instance="$instance"`) {
 			of = slices.Concat(nodes[i%len(nodes):], nodes[:i%len(nodes)]) // not always the same ones
+		}
+		prometheus := prometheus
+		if strings.Contains(a.String(), "native histogram") {
+			prometheus = native
 		}
 		found, reason := prometheus.found(t, a, of, &slowest), a.expected(reasons)
 		for !found && reason == "" && time.Since(begin) < time.Minute { // rates need scrapes
