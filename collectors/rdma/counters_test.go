@@ -40,6 +40,11 @@ func TestErrors(t *testing.T) {
 		{"wider than it should be", before("counters/link_downed 300"), "expect: unknown rdma_errors mlx5_0"},
 		{"waiting saturated", both(before("counters/port_xmit_wait 4294967295"), counts()), "expect: info rdma_errors mlx5_0\nsays: port_xmit_wait"},
 		{"one EINVAL, another grows", both(before("counters/symbol_error.err EINVAL"), counts("counters/port_rcv_errors 1")), "expect: warn rdma_errors mlx5_0\nsays: port_rcv_errors"},
+		{"none of the link can be read, others can", both(before("counters/symbol_error.err EINVAL", "counters/port_rcv_errors.err EINVAL"), counts()), "expect: unknown rdma_errors mlx5_0\nsays: of the link can be read"},
+		{"nor then waiting at its maximum", both(before("counters/symbol_error.err EINVAL", "counters/port_rcv_errors.err EINVAL", "counters/port_xmit_wait 4294967295"), counts()), "expect: unknown rdma_errors mlx5_0"},
+		{"but what is saturated warns", both(before("counters/symbol_error.err EINVAL", "counters/port_rcv_errors.err EINVAL", "counters/link_downed 255"), counts()), "expect: warn rdma_errors mlx5_0\nsays: link_downed 255"},
+		{"one cannot be read", both(before("counters/symbol_error.err EINVAL"), counts()), "expect: ok rdma_errors mlx5_0\nsays: cannot be read: symbol_error"},
+		{"grows to its maximum", both(before("counters/symbol_error 65000"), counts("counters/symbol_error 65535")), "expect: warn rdma_errors mlx5_0\nsays: symbol_error 535\nsays: saturated: symbol_error 65535"},
 		{"another limit", func(h *host) {
 			counts("counters/symbol_error 3")(h)
 			h.Set("fabricd.yaml", "thresholds: {rdma_errors: {least: 4}}")
@@ -114,12 +119,24 @@ func TestFlap(t *testing.T) {
 	})
 }
 
+// noLoss are the counters of loss that cannot be read, the one of broken connections first.
+var noLoss = []string{"hw_counters/req_transport_retries_exceeded.err EINVAL", "hw_counters/out_of_sequence.err EINVAL", "hw_counters/local_ack_timeout_err.err EINVAL"}
+
 func TestLoss(t *testing.T) {
 	run(t, one, []row{
 		{"none", counts(), "expect: ok rdma_loss mlx5_0\nsays: does not clear the fabric"},
 		{"a picture", before("hw_counters/out_of_sequence 9"), "expect: unknown rdma_loss mlx5_0"},
 		{"ten for a million", counts("hw_counters/out_of_sequence 10"), "expect: info rdma_loss mlx5_0\nsays: out_of_sequence 10"},
 		{"eleven", counts("hw_counters/out_of_sequence 6", "hw_counters/local_ack_timeout_err 5"), "expect: warn rdma_loss mlx5_0\nsays: out_of_sequence 6\nsays: local_ack_timeout_err 5\nsays: 11 for a million"},
+		{"none can be read, others can", both(before(noLoss...), counts()), "expect: unknown rdma_loss mlx5_0\nexpect: ok rdma_receiver mlx5_0"},
+		{"broken connections alone can be read", both(before(noLoss[1:]...), counts()), "expect: unknown rdma_loss mlx5_0"},
+		{"they alone, and grow", both(before(noLoss[1:]...), counts("hw_counters/req_transport_retries_exceeded 1")), "expect: fail rdma_loss mlx5_0"},
+		{"adaptive retransmissions alone can be read", both(before(append(noLoss, "hw_counters/roce_adp_retrans 0")...), counts()), "expect: unknown rdma_loss mlx5_0"},
+		{"some can be read", both(before(noLoss[:2]...), counts()), "expect: ok rdma_loss mlx5_0"},
+		{"grew, and cannot be read any more", func(h *host) {
+			port(h.Dev(nic(0)).At("30s"), "mlx5_0", "hw_counters/out_of_sequence 500")
+			port(later(h, 0), "mlx5_0", noLoss...)
+		}, "expect: info rdma_loss mlx5_0"},
 		{"a wrap is small", both(before("hw_counters/out_of_sequence 4294967290"), counts("hw_counters/out_of_sequence 3")), "expect: info rdma_loss mlx5_0\nsays: out_of_sequence 9"},
 		{"a reset is none", both(before("hw_counters/out_of_sequence 5000"), counts("hw_counters/out_of_sequence 300")), "expect: ok rdma_loss mlx5_0"},
 		{"a driver's counter does not wrap", both(before("hw_counters/to_retransmits 4294967290"), counts("hw_counters/to_retransmits 3")), "expect: ok rdma_loss mlx5_0"},
@@ -178,6 +195,9 @@ func TestReceiver(t *testing.T) {
 		{"a picture", before("hw_counters/out_of_buffer 48"), "expect: unknown rdma_receiver mlx5_0"},
 		{"here", counts("hw_counters/out_of_buffer 48"), "expect: warn rdma_receiver mlx5_0\nsays: this host\nsays: out_of_buffer 48"},
 		{"at the peer", counts("hw_counters/rnr_nak_retry_err 3"), "expect: warn rdma_receiver mlx5_0\nsays: peers\nnever: warn rdma_loss *"},
+		{"cannot be read", both(before("hw_counters/out_of_buffer.err EINVAL", "hw_counters/rnr_nak_retry_err.err EINVAL"), counts()), "expect: unknown rdma_receiver mlx5_0\nexpect: ok rdma_loss mlx5_0"},
+		{"of this host it cannot be read", both(before("hw_counters/out_of_buffer.err EINVAL"), counts()), "expect: unknown rdma_receiver mlx5_0"},
+		{"of this host it cannot be read, at the peer it grows", both(before("hw_counters/out_of_buffer.err EINVAL"), counts("hw_counters/rnr_nak_retry_err 3")), "expect: warn rdma_receiver mlx5_0\nsays: peers"},
 		{"old", both(before("hw_counters/out_of_buffer 48"), counts()), "expect: ok rdma_receiver mlx5_0"},
 	})
 }
@@ -190,6 +210,7 @@ func TestCNP(t *testing.T) {
 		{"marks, no CNP", counts("hw_counters/np_ecn_marked_roce_packets 9000"), "expect: warn roce_cnp mlx5_0\nsays: np_cnp_sent\nsays: notification point"},
 		{"CNPs, no marks", counts("hw_counters/np_cnp_sent 300"), "expect: warn roce_cnp mlx5_0\nsays: np_ecn_marked_roce_packets"},
 		{"ignored", counts("hw_counters/rp_cnp_ignored 1"), "expect: warn roce_cnp mlx5_0\nsays: ignored"},
+		{"only what is ignored can be read", both(before("hw_counters/np_cnp_sent.err EINVAL", "hw_counters/np_ecn_marked_roce_packets.err EINVAL"), counts()), "expect: unknown roce_cnp mlx5_0"},
 		{"ignored before", both(before("hw_counters/rp_cnp_ignored 7"), counts()), "expect: ok roce_cnp mlx5_0"},
 		{"too few to tell", counts("hw_counters/np_ecn_marked_roce_packets 9"), "expect: ok roce_cnp mlx5_0"},
 		{"the device as a whole counts", func(h *host) {

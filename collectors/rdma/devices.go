@@ -3,7 +3,6 @@
 package rdma
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -132,14 +131,14 @@ func evalCNP(r *deviceRow, e *collectors.Env[deviceRow]) verdict {
 	case marks.OK && sent.OK && nSent >= least && nMarks == 0:
 		return collectors.Verdictf(collectors.Warn, "%d CNPs were sent in %s (%s), though no packet with a congestion mark was counted (%s)", nSent, span, r.raw(CNPSent), r.raw(ECNMarked)).
 			Remedyf("something else than marks makes the NIC send CNPs, such as out-of-sequence packets: see rdma_loss and the NIC's congestion control settings").With(r.raw(CNPSent), sent.V).With(r.raw(ECNMarked), marks.V)
-	case !marks.OK || !sent.OK:
-		return collectors.Verdictf(collectors.OK, "%s; the driver does not count both marks and CNPs", counted(nMarks, nSent, span))
+	case !marks.OK && !sent.OK:
+		return collectors.Verdictf(collectors.Unknown, "no notification was ignored in %s; the driver counts neither marks nor CNPs that are sent, or they cannot be read", span)
+	case !marks.OK:
+		return collectors.Verdictf(collectors.OK, "%d CNPs sent in %s; marked packets are not counted, or cannot be read", nSent, span)
+	case !sent.OK:
+		return collectors.Verdictf(collectors.OK, "%d marked packets received in %s; CNPs that are sent are not counted, or cannot be read", nMarks, span)
 	}
-	return collectors.Verdictf(collectors.OK, "%s", counted(nMarks, nSent, span))
-}
-
-func counted(marks, sent uint64, span time.Duration) string {
-	return fmt.Sprintf("%d marked packets received, %d CNPs sent in %s", marks, sent, span)
+	return collectors.Verdictf(collectors.OK, "%d marked packets received, %d CNPs sent in %s", nMarks, nSent, span)
 }
 
 // raw names the driver's counters of a family.

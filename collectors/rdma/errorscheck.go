@@ -35,10 +35,8 @@ func evalErrors(r *portRow, e *portEnv) verdict {
 	if r.software() {
 		return verdict{} // it has no link of its own
 	}
-	full, narrow := r.saturated()
-	if narrow == 0 {
-		return collectors.Verdictf(collectors.Unknown, "%s", r.noCounters())
-	}
+	full, _ := r.saturated()
+	stuck := r.stuck(full)
 	var grown []string
 	sum := uint64(0)
 	for _, name := range linkErrors() {
@@ -48,13 +46,17 @@ func evalErrors(r *portRow, e *portEnv) verdict {
 		}
 	}
 	if sum > 0 && float64(sum) >= e.Threshold("least") {
-		return collectors.Verdictf(collectors.Warn, "growing in the newest %s: %s", since(e.Newest()), strings.Join(grown, ", ")).
+		return collectors.Verdictf(collectors.Warn, "growing in the newest %s: %s%s", since(e.Newest()), strings.Join(grown, ", "), r.full(full)).
 			Remedyf("clean and reseat the cable at both ends, exchange it or the transceiver; the other end's counters tell which direction is bad (perfquery, ibqueryerrors)")
 	}
-	if v := r.stuck(full); v.Status != collectors.None {
-		return v
-	}
-	if len(e.Past) < 2 {
+	switch {
+	case stuck.Status == collectors.Warn:
+		return stuck
+	case !slices.ContainsFunc(linkErrors(), func(name string) bool { return r.PMA.Find(name).OK }):
+		return collectors.Verdictf(collectors.Unknown, "%s", r.noCounters())
+	case stuck.Status != collectors.None:
+		return stuck
+	case len(e.Past) < 2:
 		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether errors grow; %s", r.totals())
 	}
 	return collectors.Verdictf(collectors.OK, "no errors of the link in %s; %s", since(e.Past), r.totals())
@@ -64,9 +66,7 @@ func evalErrors(r *portRow, e *portEnv) verdict {
 // 32 bits, gets there on any busy fabric.
 func (r *portRow) stuck(full []string) verdict {
 	status := collectors.None
-	texts := make([]string, len(full))
-	for i, name := range full {
-		texts[i] = fmt.Sprintf("%s %d", name, r.PMA.Find(name).V)
+	for _, name := range full {
 		if status = max(status, collectors.Info); name != waitCounter {
 			status = collectors.Warn
 		}
@@ -74,7 +74,7 @@ func (r *portRow) stuck(full []string) verdict {
 	if status == collectors.None {
 		return verdict{}
 	}
-	v := collectors.Verdictf(status, "saturated: %s: at least that many happened, and no more can be seen", strings.Join(texts, ", ")).
+	v := collectors.Verdictf(status, "%s: at least that many happened, and no more can be seen", strings.TrimPrefix(r.full(full), "; ")).
 		Remedyf("reset it: perfquery -R on the port's LID, or through the subnet manager's host; then see whether it grows")
 	for _, name := range full {
 		v = v.With("counters/"+name, r.PMA.Find(name).V)
@@ -82,18 +82,38 @@ func (r *portRow) stuck(full []string) verdict {
 	return v
 }
 
+// full names counters that stand at their maximum, as the end of a sentence; "" without any.
+func (r *portRow) full(list []string) string {
+	if list == nil {
+		return ""
+	}
+	texts := make([]string, len(list))
+	for i, name := range list {
+		texts[i] = fmt.Sprintf("%s %d", name, r.PMA.Find(name).V)
+	}
+	return "; saturated: " + strings.Join(texts, ", ")
+}
+
 // totals says what the link's error counters stand at.
 func (r *portRow) totals() string {
-	var list []string
+	var list, unread []string
 	for _, name := range linkErrors() {
-		if c := r.PMA.Find(name); c.OK && c.V > 0 {
+		c := r.PMA.Find(name)
+		switch {
+		case c.OK && c.V > 0:
 			list = append(list, fmt.Sprintf("%s %d", name, c.V))
+		case !c.OK && slices.Contains(r.PMA.Names, name):
+			unread = append(unread, name)
 		}
 	}
-	if list == nil {
-		return "all stand at 0"
+	text := "all stand at 0"
+	if list != nil {
+		text = "totals: " + strings.Join(list, ", ")
 	}
-	return "totals: " + strings.Join(list, ", ")
+	if unread != nil {
+		text += "; cannot be read: " + strings.Join(unread, ", ")
+	}
+	return text
 }
 
 // noCounters says why there are no error counters.
@@ -108,7 +128,7 @@ func (r *portRow) noCounters() string {
 	case r.PMA.Names == nil:
 		return "the driver has no counters/ (no performance management agent)"
 	}
-	return "no error counter can be read: the driver answers N/A or an error"
+	return "no error counter of the link can be read: the driver has none, or answers N/A or an error"
 }
 
 // since writes how long samples span.
@@ -137,7 +157,12 @@ func (r *portRow) grown(past portPast, want func(Family) bool) (list []string, s
 	return list, sum
 }
 
-// counts says whether the driver has a counter of some families that can be read.
+// counts says whether a counter of some families can be read.
 func (r *portRow) counts(want func(Family) bool) bool {
-	return slices.ContainsFunc(r.HW.Values, func(c Count) bool { return c.OK }) && slices.ContainsFunc(r.HW.Families, want)
+	for i, f := range r.HW.Families {
+		if r.HW.Values[i].OK && want(f) {
+			return true
+		}
+	}
+	return false
 }

@@ -26,15 +26,6 @@ func lossCheck() portCheck {
 }
 
 func evalLoss(r *portRow, e *portEnv) verdict {
-	any := func(f Family) bool {
-		return f.Lossy() || f == RetriesExceeded || f == RemoteImpaired || f == RemoteUnresponsive
-	}
-	switch {
-	case !r.counts(any):
-		return collectors.Verdictf(collectors.Unknown, "%s", r.noLossCounters())
-	case len(e.Past) < 2:
-		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether losses grow")
-	}
 	span := since(e.Newest())
 	if list, _ := r.grown(e.Newest(), func(f Family) bool { return f == RetriesExceeded }); list != nil {
 		return r.lossVerdict(collectors.Fail, "connections broke in the newest %s: %s: all retries were in vain", span, strings.Join(list, ", "))
@@ -44,7 +35,13 @@ func evalLoss(r *portRow, e *portEnv) verdict {
 	}
 	list, sum := r.grown(e.Past, Family.Lossy)
 	_, fresh := r.grown(e.Newest(), Family.Lossy)
-	if sum == 0 {
+	switch {
+	case sum > 0:
+	case !r.counts(Family.tellsLoss):
+		return collectors.Verdictf(collectors.Unknown, "%s", r.noLossCounters())
+	case len(e.Past) < 2:
+		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether losses grow")
+	default:
 		return collectors.Verdictf(collectors.OK, "no loss seen by this host in %s; that does not clear the fabric", since(e.Past))
 	}
 	text := fmt.Sprintf("%s in %s", strings.Join(list, ", "), since(e.Past))
@@ -103,6 +100,13 @@ func (r *portRow) noLossCounters() string {
 	return "the driver does not count that of this port, or it cannot be read"
 }
 
+// tellsLoss says whether a counter of the family that stands still means that
+// nothing is lost. Adaptive retransmissions are off at most sites, and
+// connections break long after the first loss.
+func (f Family) tellsLoss() bool {
+	return f.Lossy() && f != Adaptive || f == RemoteImpaired || f == RemoteUnresponsive
+}
+
 func receiverCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_receiver",
@@ -120,12 +124,6 @@ func receiverCheck() portCheck {
 func evalReceiver(r *portRow, e *portEnv) verdict {
 	here := func(f Family) bool { return f == OutOfBuffer || f == RNRSent }
 	there := func(f Family) bool { return f == RNRReceived || f == RNRExceeded }
-	switch {
-	case !r.counts(func(f Family) bool { return here(f) || there(f) }):
-		return collectors.Verdictf(collectors.Unknown, "%s", r.noLossCounters())
-	case len(e.Past) < 2:
-		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether it grows")
-	}
 	span := since(e.Newest())
 	if list, sum := r.grown(e.Newest(), here); list != nil && float64(sum) >= e.Threshold("least") {
 		return collectors.Verdictf(collectors.Warn, "this host had no receive buffer ready, in the newest %s: %s: the application or the host, not the network", span, strings.Join(list, ", ")).
@@ -134,6 +132,12 @@ func evalReceiver(r *portRow, e *portEnv) verdict {
 	if list, sum := r.grown(e.Newest(), there); list != nil && float64(sum) >= e.Threshold("least") {
 		return collectors.Verdictf(collectors.Warn, "peers had no receive buffer ready, in the newest %s: %s: the application or the host at the other end, not the network", span, strings.Join(list, ", ")).
 			Remedyf("find the peer whose out_of_buffer grows, and look at its processors and memory")
+	}
+	switch {
+	case !r.counts(here):
+		return collectors.Verdictf(collectors.Unknown, "%s", r.noLossCounters())
+	case len(e.Past) < 2:
+		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether it grows")
 	}
 	return collectors.Verdictf(collectors.OK, "receive buffers were there in the newest %s", span)
 }

@@ -214,3 +214,19 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("refreshed every %s", last)
 	}
 }
+
+// Words that are more bytes than can be counted are no count.
+func TestWords(t *testing.T) {
+	for words, want := range map[string]rdma.Count{"4611686018427387903": {V: 1<<64 - 4, OK: true}, "4611686018427387904": {}} {
+		h := oneRoCE(t)
+		port(h.Dev(nic(0)), "mlx5_0", "counters/port_xmit_data "+words, "counters/port_rcv_data "+words)
+		live, _ := h.Mount()
+		got, err := openAll(t, live)[0].Read(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := &got.Ports[0]; p.Get(rdma.TransmittedBytes) != want || p.Get(rdma.ReceivedBytes) != want {
+			t.Errorf("%s words: %v sent, %v received, want %v", words, p.Get(rdma.TransmittedBytes), p.Get(rdma.ReceivedBytes), want)
+		}
+	}
+}

@@ -2,7 +2,10 @@
 
 package rdma
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // wordBytes is the size of what port_xmit_data and port_rcv_data count.
 const wordBytes = 4
@@ -70,15 +73,20 @@ func (p *Port) normalise() {
 		}
 		switch name {
 		case "port_xmit_data":
-			p.Normal[TransmittedBytes] = Count{v.V * wordBytes, true}
+			p.Normal[TransmittedBytes] = inBytes(v)
 		case "port_rcv_data":
-			p.Normal[ReceivedBytes] = Count{v.V * wordBytes, true}
+			p.Normal[ReceivedBytes] = inBytes(v)
 		case "port_xmit_packets":
 			p.Normal[TransmittedPackets] = v
 		case "port_rcv_packets":
 			p.Normal[ReceivedPackets] = v
 		}
 	}
+}
+
+// inBytes takes words to bytes; what no port can have carried is no count.
+func inBytes(words Count) Count {
+	return Count{words.V * wordBytes, words.OK && words.V <= math.MaxUint64/wordBytes}
 }
 
 // fill gives families that have no counter yet those of c: they count the same.
