@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/rdma"
 )
 
@@ -17,7 +18,7 @@ func rateCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_rate",
 		Help:    "Fails for an InfiniBand port that trained with fewer lanes than its sisters or than it has; warns for one that is slower than the plan says or than most of its sisters are.",
-		Silent:  "ports that are not active: their rate file means nothing. Two lanes on all ports are split cables: info. On Ethernet the number of lanes is made up, and the speed is nic_speed's where the interface tells it; of devices that software makes it is made up.",
+		Silent:  "ports that are not active: their rate file means nothing. Two lanes on all ports are split cables: info. On Ethernet the number of lanes is made up, and the speed is nic_speed's where that check finds the interface slow; of devices that software makes it is made up.",
 		Subject: portSubject(false),
 		Eval:    evalRate,
 	}
@@ -43,7 +44,7 @@ func evalRate(r *portRow, e *portEnv) verdict {
 	switch {
 	case slow == "":
 		return collectors.Verdictf(collectors.OK, "%s", r.rateText())
-	case r.ethernet != nil && r.ethernet.SpeedMbps.OK:
+	case r.speedWarns(e):
 		return collectors.Verdictf(collectors.Info, "%s, %s: see nic_speed for %s", r.rateText(), slow, r.ethernet.Name)
 	}
 	if r.Rate.Speed == "SDR" {
@@ -112,15 +113,43 @@ func (r *portRow) slower(e *portEnv) string {
 	return fmt.Sprintf("%d of %d ports of its kind have %g Gb/s", n, len(rates), usual)
 }
 
+// speedWarns says whether nic_speed finds the port's interface too slow: it
+// judges the ports of physical functions that have link, by the same measures,
+// but by what the interfaces say.
+func (r *portRow) speedWarns(e *portEnv) bool {
+	const ethernet, unit = 1, 1000 // ARPHRD; Mb/s
+	judged := func(n *probes.Netdev) bool {
+		return n.Port && n.Type == ethernet && !n.Function.Virtual() && n.SpeedMbps.OK && (n.Carrier.V || !n.Carrier.OK)
+	}
+	if r.ethernet == nil || !judged(r.ethernet) {
+		return false
+	}
+	mine := r.ethernet.SpeedMbps.V
+	if plan := e.View.Plan().Ports.RateGbps; plan > 0 && r.compute(e.View) && float64(mine) < plan*unit {
+		return true
+	}
+	var all []int
+	for _, n := range e.View.Inventory.Netdevs {
+		if judged(n) && e.View.Topology.Sisters(n.Function) == r.sisters {
+			all = append(all, n.SpeedMbps.V)
+		}
+	}
+	usual, _, ok := collectors.Majority(all, func(a, b int) bool { return a == b })
+	return ok && len(all) >= collectors.MajorityLeast && mine < usual
+}
+
 func layerCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_layer",
-		Help:    "Warns when a port speaks another link layer than all others of the same model and role, of which there are at least three: its firmware is set to another protocol (LINK_TYPE).",
+		Help:    "Warns when a port speaks another link layer than all others of the same model and role, of which there are at least two: its firmware is set to another protocol (LINK_TYPE).",
 		Silent:  "ports of another role: storage on Ethernet beside compute on InfiniBand is common.",
 		Subject: portSubject(false),
 		Eval:    evalLayer,
 	}
 }
+
+// fewSisters that agree show which link layer is meant; one other port does not.
+const fewSisters = 2
 
 func evalLayer(r *portRow, e *portEnv) verdict {
 	known := func(o *portRow) bool { return o.LinkLayer == "InfiniBand" || o.LinkLayer == "Ethernet" }
@@ -139,7 +168,7 @@ func evalLayer(r *portRow, e *portEnv) verdict {
 			}
 		}
 	}
-	if others+1 >= collectors.MajorityLeast && differ == others {
+	if others >= fewSisters && differ == others {
 		return collectors.Verdictf(collectors.Warn, "%s, while all %d other ports of its kind (%04x:%04x) are another: the card is set to the wrong protocol", r.LinkLayer, others, r.f.Vendor, r.f.Device).
 			Remedyf("mlxconfig -d %s query LINK_TYPE_P1; set it as on the others and reset the card", r.Address).With("ports/"+strconv.Itoa(r.Number)+"/link_layer", r.LinkLayer)
 	}

@@ -149,7 +149,33 @@ func TestRate(t *testing.T) {
 			rate("200 Gb/sec (4X HDR)", 1)(h)
 			h.Dev(nic(1)).Fail("net/eth1/speed", "EINVAL")
 		}, "expect: warn rdma_rate mlx5_1\nsays: 200"},
+		{"slower, which its interface does not know", rate("200 Gb/sec (4X HDR)", 1), "expect: warn rdma_rate mlx5_1\nsays: 3 of 4\nexpect: ok nic_speed eth1"},
+		{"slower, as its interface says", func(h *host) {
+			rate("200 Gb/sec (4X HDR)", 1)(h)
+			h.Dev(nic(1)).Set("net/eth1/speed", "200000")
+		}, "expect: info rdma_rate mlx5_1\nsays: nic_speed\nexpect: warn nic_speed eth1"},
+		{"slower, as its interface says, of whose kind as many are", func(h *host) {
+			rate("200 Gb/sec (4X HDR)", 1)(h)
+			h.Dev(nic(1)).Set("net/eth1/speed", "200000")
+			for i := 4; i < 6; i++ {
+				above := fmt.Sprintf("0000:17:%02x.0", i+1)
+				h.Port(above, "0000:16:00.0", "32x16")
+				h.NIC(nic(i), above, "32x16").Netdev(fmt.Sprintf("eth%d", i), 200)
+			}
+			h.Set("fabricd.yaml", "plan: {roles: {eth4: compute, eth5: compute}}")
+		}, "expect: warn rdma_rate mlx5_1\nsays: 3 of 4\nexpect: ok nic_speed eth1"},
 	})
+	run(t, oneRoCE, []row{{"a virtual function slower than the others", func(h *host) {
+		for i := range 4 {
+			address, name := fmt.Sprintf("0000:20:01.%d", i), fmt.Sprintf("mlx5_%d", i+1)
+			d := h.Add(address, "0000:17:01.0", "020000", "15b3:101e", "").Driver("mlx5_core").VirtualOf(nic(0))
+			roce(d, name)
+			if i == 1 {
+				port(d, name, "rate 100 Gb/sec (4X EDR)")
+				d.Set("net/eth2/speed", "100000")
+			}
+		}
+	}, "expect: warn rdma_rate mlx5_2\nsays: 3 of 4\nnever: ok|info|warn|unknown nic_speed eth2"}})
 }
 
 func TestLayer(t *testing.T) {
@@ -167,7 +193,10 @@ func TestLayer(t *testing.T) {
 		{"unknown", func(h *host) { port(h.Dev(nic(2)), "mlx5_2", "link_layer Unknown") }, "expect: unknown rdma_layer mlx5_2"},
 	})
 	run(t, func(tb testing.TB) *host { return server(tb, 3, infiniBand) }, []row{
-		{"one of three", func(h *host) { ethernet(h, 2) }, "expect: ok rdma_layer mlx5_2"},
+		{"one of three", func(h *host) { ethernet(h, 2) }, "expect: warn rdma_layer mlx5_2\nexpect: ok rdma_layer mlx5_0\nexpect: ok rdma_layer mlx5_1"},
+	})
+	run(t, func(tb testing.TB) *host { return server(tb, 2, infiniBand) }, []row{
+		{"two, each another", func(h *host) { ethernet(h, 1) }, "expect: ok rdma_layer mlx5_0\nexpect: ok rdma_layer mlx5_1"},
 	})
 }
 
