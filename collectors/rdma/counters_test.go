@@ -78,6 +78,11 @@ func TestFlap(t *testing.T) {
 			d.At("40s").Set("net/eth0/flags", "0x1003").Set("net/eth0/carrier_changes", "4")
 			film(h)
 		}, "expect: ok rdma_flap eth0"},
+		{"to the maximum", both(before("counters/link_downed 250"), counts("counters/link_downed 255")), "expect: warn rdma_flap mlx5_0\nsays: link_downed 5\nexpect: warn rdma_errors mlx5_0"},
+		{"saturated, and nothing else tells", func(h *host) {
+			h.Drop(h.Dev(nic(0)).Dir + "/net/eth0/carrier_changes")
+			both(before("counters/link_downed 255"), counts())(h)
+		}, "expect: unknown rdma_flap mlx5_0\nsays: maximum\nexpect: warn rdma_errors mlx5_0"},
 		{"saturated, the carrier tells", both(before("counters/link_downed 255"), counts()), "expect: ok rdma_flap eth0\nexpect: warn rdma_errors mlx5_0"},
 		{"the interface came back as another", func(h *host) {
 			d := h.Dev(nic(0))

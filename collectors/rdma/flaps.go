@@ -17,18 +17,24 @@ import (
 // or an interface alone. It is small, for it is kept for half an hour.
 type flapRow struct {
 	device, port, netdev string
-	down                 Count // link_downed; not OK also where it is saturated
+	down                 Count // link_downed
 	carrier              Count // carrier_changes
-	full                 bool
-	up                   Flag // administratively
+	full                 bool  // link_downed stands at its maximum
+	up                   Flag  // administratively
 	epoch, netdevEpoch   uint64
+	legs                 Count  // carrier_changes of all legs of the bond that netdev is
+	legsEpoch            uint64 // tells other legs
 }
 
 func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 	var rows []flapRow
+	legs := legsOf(v, list)
+	ports := portNetdevs(list)
 	for _, u := range list {
 		if n := u.Reading.Netdev; n != nil {
-			rows = append(rows, flapRow{netdev: n.Name, carrier: n.CarrierChanges, up: n.Up, netdevEpoch: n.Epoch})
+			if !ports[n.Name] {
+				rows = append(rows, flapRow{netdev: n.Name, carrier: n.CarrierChanges, up: n.Up, netdevEpoch: n.Epoch})
+			}
 			continue
 		}
 		d := findDevice(v.Inventory, u.Name)
@@ -36,7 +42,13 @@ func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 			continue
 		}
 		for i := range u.Reading.Ports {
-			rows = append(rows, flapOf(&u.Reading.Ports[i], d))
+			r := flapOf(&u.Reading.Ports[i], d)
+			for _, leg := range legs[r.netdev] {
+				n := leg.reading.Netdev
+				r.legs = Count{r.legs.V + n.CarrierChanges.V, true}
+				r.legsEpoch = r.legsEpoch*legsPrime + n.Epoch + 1
+			}
+			rows = append(rows, r)
 		}
 	}
 	return rows
@@ -48,9 +60,8 @@ func flapOf(p *Port, d *probes.RDMADevice) flapRow {
 		down: p.PMA.Find("link_downed"), carrier: p.Netdev.CarrierChanges, up: p.Netdev.Up,
 		epoch: p.Epoch, netdevEpoch: p.Netdev.Epoch,
 	}
-	if limit, ok := rdma.NarrowMax("link_downed"); ok && r.down.OK && r.down.V == limit {
-		r.down, r.full = Count{}, true
-	}
+	limit, ok := rdma.NarrowMax("link_downed")
+	r.full = ok && r.down.OK && r.down.V == limit
 	return r
 }
 
@@ -72,8 +83,8 @@ func flapColumns() collectors.Columns[flapRow] {
 		}},
 		Checks: []collectors.Check[flapRow]{{
 			Name:    "rdma_flap",
-			Help:    "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too.",
-			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions and devices that software makes. Clears itself after 30 stable minutes.",
+			Help:    "Warns when a port lost its link in the last 30 minutes (link_downed or carrier_changes grew), also while it is still down. Interfaces of compute and storage NICs without RDMA device count too, and each leg of a bond that carries RDMA.",
+			Silent:  "totals that stand still; what an administrator switched off and on; virtual functions and devices that software makes; a bond whose leg speaks. Clears itself after 30 stable minutes.",
 			Over:    flapsFor,
 			Subject: []collectors.Label[flapRow]{device, port, netdev},
 			Thresholds: []collectors.Threshold{
@@ -88,14 +99,6 @@ func flapColumns() collectors.Columns[flapRow] {
 const flapsFor = 30 * time.Minute
 
 func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
-	switch {
-	case !r.down.OK && !r.carrier.OK && r.full:
-		return collectors.Verdictf(collectors.Unknown, "link_downed stands at its maximum: whether it grows cannot be seen; see rdma_errors")
-	case !r.down.OK && !r.carrier.OK:
-		return collectors.Verdictf(collectors.Unknown, "neither link_downed nor carrier_changes can be read")
-	case len(e.Past) < 2:
-		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether the link is lost now and then")
-	}
 	past := e.Last(flapsFor)
 	var grown []string
 	sum := uint64(0)
@@ -108,10 +111,21 @@ func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 	add("link_downed", collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.down.V, o.down.OK && o.epoch == r.epoch }))
 	add("carrier_changes", r.carrierGrowth(past))
 	span := since(past)
-	if sum > 0 && float64(sum) >= e.Threshold("least") {
+	switch {
+	case sum > 0 && r.legsGrew(past):
+		return collectors.Verdictf(collectors.Info, "a leg of %s lost its link in the last %s: see rdma_flap of the legs; here %s", r.netdev, span, strings.Join(grown, ", "))
+	case sum > 0 && float64(sum) >= e.Threshold("least"):
 		return collectors.Verdictf(collectors.Warn, "the link was lost in the last %s: %s", span, strings.Join(grown, ", ")).
 			Remedyf("look for the time in the kernel log and in the switch's; clean and reseat the cable at both ends, exchange it or the transceiver").
 			With("link_downed", r.down.V).With("carrier_changes", r.carrier.V)
+	}
+	switch {
+	case r.full && !r.carrier.OK:
+		return collectors.Verdictf(collectors.Unknown, "link_downed stands at its maximum: whether it grows cannot be seen; see rdma_errors")
+	case !r.down.OK && !r.carrier.OK:
+		return collectors.Verdictf(collectors.Unknown, "neither link_downed nor carrier_changes can be read")
+	case len(e.Past) < 2:
+		return collectors.Verdictf(collectors.Unknown, "one reading does not tell whether the link is lost now and then")
 	}
 	return collectors.Verdictf(collectors.OK, "the link was not lost in %s", span)
 }
@@ -129,6 +143,11 @@ func (r *flapRow) carrierGrowth(past []collectors.Sample[flapRow]) uint64 {
 		})
 	}
 	return sum
+}
+
+// legsGrew says whether the carrier of a leg of the port's bond changed.
+func (r *flapRow) legsGrew(past []collectors.Sample[flapRow]) bool {
+	return collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.legs.V, o.legs.OK && o.legsEpoch == r.legsEpoch }) > 0
 }
 
 func off(r *flapRow) bool { return r.up.OK && !r.up.V }

@@ -26,6 +26,8 @@ type netdev struct {
 	flags   *probes.Attr
 	mtu     *probes.Attr
 	changes *probes.Attr
+	carrier *probes.Attr
+	wasUp   bool // it had carrier since fabricd started
 }
 
 // follow turns to the interface of a name, which may be "" or new.
@@ -38,7 +40,7 @@ func (n *netdev) follow(name, dirname string, generation uint64) {
 	n.close()
 	n.dir, n.id, n.now = dir, id, Netdev{Name: name, Epoch: generation}
 	if dir != nil {
-		n.flags, n.mtu, n.changes = dir.Attr("flags", 32), dir.Attr("mtu", 32), dir.Attr("carrier_changes", 32)
+		n.flags, n.mtu, n.changes, n.carrier = dir.Attr("flags", 32), dir.Attr("mtu", 32), dir.Attr("carrier_changes", 32), dir.Attr("carrier", 32)
 	}
 }
 
@@ -62,7 +64,7 @@ func (n *netdev) close() {
 	if n.dir == nil {
 		return
 	}
-	for _, a := range []*probes.Attr{n.flags, n.mtu, n.changes} {
+	for _, a := range []*probes.Attr{n.flags, n.mtu, n.changes, n.carrier} {
 		a.Close()
 	}
 	n.dir.Close()
@@ -81,6 +83,10 @@ func (n *netdev) read() (changed bool) {
 	}
 	now.MTU = int(number(n.mtu).V)
 	now.CarrierChanges = number(n.changes)
+	carrier := number(n.carrier)
+	now.Carrier = Flag{carrier.V == 1, carrier.OK}
+	n.wasUp = n.wasUp || now.Carrier.V
+	now.WasUp = n.wasUp
 	changed = now != n.now
 	n.now = now
 	return changed

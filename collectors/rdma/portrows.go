@@ -21,11 +21,12 @@ type portRow struct {
 	sisters  string
 	virtual  bool           // of a virtual function, a subfunction or software: others decide what it does
 	ethernet *probes.Netdev // its own interface; nil if it has none
+	leg      *leg           // the row stands for a leg of a bond; nil otherwise
 	lacks    int            // ports that the plan counts and the machine does not have; with them the row stands for no port
 }
 
-// absent says that only the row's state is judged: there is no such port.
-func (r *portRow) absent() bool { return r.Err == errGone || r.lacks > 0 }
+// absent says that only the row's state is judged: there is no such RDMA port.
+func (r *portRow) absent() bool { return r.Err == errGone || r.lacks > 0 || r.leg != nil }
 
 // portRows lists the ports of all RDMA devices. A device whose reading is not
 // fresh has those that the inventory knows, with nothing read of them.
@@ -145,8 +146,11 @@ func portLabels() []collectors.Label[portRow] {
 		{Name: "address", Get: func(r *portRow) string { return r.Address }},
 		{Name: "device", Get: func(r *portRow) string { return r.Device }},
 		{Name: "port", Get: func(r *portRow) string {
-			if r.lacks > 0 {
+			switch {
+			case r.lacks > 0:
 				return ""
+			case r.leg != nil:
+				return r.Netdev.Name
 			}
 			return strconv.Itoa(r.Number)
 		}},

@@ -46,6 +46,7 @@ func New() collectors.Collector {
 			collectors.Derive(func(v *collectors.View, list []collectors.Unit[Reading]) []portRow {
 				gone, lost := seen.gone(v)
 				rows := append(portRows(v, list), gone...)
+				rows = append(rows, legRows(v, list, rows)...)
 				return append(rows, lacking(v, rows, lost)...)
 			}, portColumns()),
 			collectors.Derive(flapRows, flapColumns()),
@@ -56,19 +57,23 @@ func New() collectors.Collector {
 	})
 }
 
-// alone marks the units of interfaces without an RDMA device: no device has a
-// slash in its name.
+// alone marks the units that are interfaces: no RDMA device has a slash in its
+// name.
 const alone = "net/"
 
-// units are the RDMA devices, and the interfaces of compute and storage NICs
-// that have none.
+// units are the RDMA devices, the interfaces of compute and storage NICs that
+// have none, and the legs of bonds that carry RDMA: the device tells of the bond.
 func units(v *collectors.View) []string {
 	var names []string
 	for _, d := range v.Inventory.RDMA {
 		names = append(names, d.Name)
 	}
+	bonds := rdmaBonds(v.Inventory)
 	for _, n := range v.Inventory.Netdevs {
-		if n.Port && !n.Function.Virtual() && len(n.Function.RDMA) == 0 && matters(v.Topology.Role(n.Function)) {
+		if !n.Port || n.Function.Virtual() {
+			continue
+		}
+		if isLeg(n, bonds) || len(n.Function.RDMA) == 0 && matters(v.Topology.Role(n.Function)) {
 			names = append(names, alone+n.Name)
 		}
 	}

@@ -24,7 +24,8 @@ type Reading struct {
 	// Hidden says that there is no directory of counters, neither of the
 	// device nor of any port.
 	Hidden bool
-	// Netdev is the interface of a unit without RDMA device; nil otherwise.
+	// Netdev is the interface of a unit that is one: of a NIC without RDMA
+	// device, or a leg of a bond that carries RDMA; nil otherwise.
 	Netdev *Netdev
 }
 
@@ -103,6 +104,8 @@ type Netdev struct {
 	Name string
 	// Up is the administrative state: IFF_UP of flags.
 	Up             Flag
+	Carrier        Flag
+	WasUp          bool  // it had carrier since fabricd started
 	MTU            int   // 0: not known
 	CarrierChanges Count // ups and downs of the carrier since the interface exists
 	Epoch          uint64

@@ -16,7 +16,7 @@ import (
 func stateCheck() portCheck {
 	return portCheck{
 		Name:    "rdma_port",
-		Help:    "Fails for an InfiniBand port that no subnet manager configures (INIT, ARMED), and for one without a partner where one is expected: by the plan, because it was up since fabricd started, or because most of its sisters are up. On Ethernet a port without carrier is one without a partner. Warns when the machine has fewer compute ports than the plan counts.",
+		Help:    "Fails for an InfiniBand port that no subnet manager configures (INIT, ARMED), and for one without a partner where one is expected: by the plan, because it was up since fabricd started, or because most of its sisters are up. On Ethernet a port without carrier is one without a partner, and so is a leg of a bond that carries RDMA. Warns when the machine has fewer compute ports than the plan counts.",
 		Silent:  "ports that nobody expects to be up, switched off (Disabled on InfiniBand, the interface administratively down), of virtual functions, or made by software (soft-RoCE, soft-iWARP) are info.",
 		Subject: portSubject(true),
 		Eval:    evalState,
@@ -28,6 +28,8 @@ func evalState(r *portRow, e *portEnv) verdict {
 	switch {
 	case r.lacks > 0:
 		return r.evalLacking(e)
+	case r.leg != nil:
+		return r.evalLeg(e)
 	case r.Err == errGone:
 		return r.evalGone(e)
 	case r.Err == errStale:
