@@ -11,6 +11,7 @@ import (
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/rdma"
 	"github.com/fabricd/fabricd/probes"
+	probe "github.com/fabricd/fabricd/probes/rdma"
 	"github.com/fabricd/fabricd/probes/topo"
 )
 
@@ -115,7 +116,7 @@ func (p *port) bytesPerSecond() float64 {
 	switch {
 	case p.net.SpeedMbps.OK:
 		return float64(p.net.SpeedMbps.V) * 1e6 / 8
-	case p.rdma != nil && !p.shared:
+	case p.rdma != nil && !p.shared && p.rdma.State == probe.Active:
 		return p.rdma.Rate.Gbps * 1e9 / 8
 	}
 	return 0
