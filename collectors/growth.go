@@ -33,6 +33,11 @@ func (e *Env[S]) Last(d time.Duration) []Sample[S] {
 	return e.Past
 }
 
+// Within gives the history's part that is not older than d, as the daemon does
+// of a check's window. It is for shares of time, in films too, whose history is
+// else the whole of them: what was long ago says nothing of now.
+func (e *Env[S]) Within(d time.Duration) []Sample[S] { return within(e.Past, d) }
+
 // Growth sums the rises of a counter over samples. A fall is a reset and starts
 // anew; samples without the counter are passed over.
 func Growth[S any](past []Sample[S], get func(*S) (v uint64, ok bool)) uint64 {

@@ -111,7 +111,7 @@ func TestHistoryThins(t *testing.T) {
 	if n := len(h.samples); n < 100 || n > 130+thinEvery {
 		t.Errorf("%d samples of 10 minutes", n)
 	}
-	if n := len(h.within(time.Minute)); n != 61 {
+	if n := len(within(h.samples, time.Minute)); n != 61 {
 		t.Errorf("%d samples of the last minute", n)
 	}
 	old := h.samples[0]

@@ -117,11 +117,10 @@ func (h *history[S]) add(s Sample[S], span time.Duration, all bool) {
 
 // within gives the samples not older than window; all of them for zero. The
 // newest two are there in any case: a film's marks may lie far apart.
-func (h *history[S]) within(window time.Duration) []Sample[S] {
-	newest := h.samples[len(h.samples)-1].At
-	for i, s := range h.samples {
-		if window == 0 || newest-s.At <= window || i == len(h.samples)-2 {
-			return h.samples[i:]
+func within[S any](samples []Sample[S], window time.Duration) []Sample[S] {
+	for i, s := range samples {
+		if window == 0 || samples[len(samples)-1].At-s.At <= window || i == len(samples)-2 {
+			return samples[i:]
 		}
 	}
 	return nil
@@ -152,7 +151,7 @@ func (t *table[R, S]) judge(c *Check[S], rows []S, v *View, o over) []judged {
 	env := Env[S]{View: v, Rows: rows, check: c.Name, thresholds: c.Thresholds}
 	for i := range rows {
 		if c.Over > 0 {
-			env.Past = t.past[t.key(&rows[i])].within(window)
+			env.Past = within(t.past[t.key(&rows[i])].samples, window)
 		}
 		verdict := c.Eval(&rows[i], &env)
 		if verdict.Status == None {

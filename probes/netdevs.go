@@ -3,6 +3,7 @@
 package probes
 
 import (
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -123,8 +124,9 @@ func readNetdev(dir *Dir, name, own string) *Netdev {
 	n.Type, _ = strconv.Atoi(textOf(dir, "type"))
 	n.MTU, _ = strconv.Atoi(textOf(dir, "mtu"))
 	n.DevPort, _ = strconv.Atoi(textOf(dir, "dev_port"))
-	// A port without carrier answers -1, EINVAL or 65535: no speed.
-	if mbps, err := strconv.Atoi(textOf(dir, "speed")); err == nil && mbps > 0 && mbps != 65535 {
+	// A port without carrier answers -1, which drivers write as 65535 or, without
+	// the sign, as 4294967295 (SPEED_UNKNOWN), or EINVAL: no speed.
+	if mbps, err := strconv.Atoi(textOf(dir, "speed")); err == nil && mbps > 0 && mbps != math.MaxUint16 && mbps < math.MaxInt32 {
 		n.SpeedMbps = Some(mbps)
 	}
 	switch textOf(dir, "carrier") {

@@ -88,6 +88,7 @@ func TestNetdev(t *testing.T) {
 		netdev("eth1", nic, "speed", "-1\n", "carrier", "0\n", "operstate", "down\n", "master -> ../../../../virtual/net/bond0", ""),
 		netdev("eth2", nic, "speed.err", "EINVAL", "carrier.err", "EINVAL", "master -> ../../../../virtual/net/br0", ""),
 		netdev("eth3", nic, "speed", "65535\n", "carrier", "\n"),
+		netdev("eth4", nic, "speed", "4294967295\n"),
 		netdev("ib0", "pci0000:00/0000:00:06.0")[0:4],
 		[]string{"sys/devices/pci0000:00/0000:00:06.0/net/ib0/type", "32\n", "sys/devices/pci0000:00/0000:00:06.0/net/ib0/address", "evil\x1b[2J\n"},
 		[]string{"sys/class/net/bond0 -> ../../devices/virtual/net/bond0", "", "sys/devices/virtual/net/bond0/bonding/slaves", "eth1"},
@@ -99,6 +100,7 @@ func TestNetdev(t *testing.T) {
 		"eth1 type 1  mtu 0 {0 false} {false true} down port 0  bond0 true",
 		"eth2 type 1  mtu 0 {0 false} {false false}  port 0  br0 false",
 		"eth3 type 1  mtu 0 {0 false} {false false}  port 0   false",
+		"eth4 type 1  mtu 0 {0 false} {false false}  port 0   false",
 		"ib0 type 32 evil?[2J mtu 0 {0 false} {false false}  port 0   false",
 	}
 	for i, n := range inv.Netdevs {

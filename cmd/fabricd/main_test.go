@@ -250,13 +250,18 @@ func TestReadRoCE(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := filepath.Join(t.TempDir(), "host.txtar")
-	if err := os.WriteFile(host, append(b, "\n-- ethtool/enp153s0np0/pfc-prevention-tout --\npfc-prevention-tout: 8000\n"...), 0o600); err != nil {
+	b = append(b, "\n-- ethtool/enp153s0np0/pfc-prevention-tout --\npfc-prevention-tout: 8000\n"...)
+	for i := range 15 { // addresses of containers' VLANs
+		b = fmt.Appendf(b, "-- sys/devices/pci0000:98/0000:98:01.0/0000:99:00.0/infiniband/mlx5_2/ports/1/gids/%d --\n0000:0000:0000:0000:0000:ffff:0a18:04%02x\n", 10+i, i)
+	}
+	if err := os.WriteFile(host, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, stdout, stderr := fabricd("read", "roce", "--host", host)
 	for _, want := range []string{
 		"enp153s0np0  0000:99:00.0  mlx5_core  100 Gb/s", "PFC", "DSCP", "425.6 TB", "pause received for", "90ms", "prevention: after 8s", "rx 1024 of 8192", "GID 3 (RoCE v2) 10.24.3.11",
 		"CNPs handled", "rpg_time_reset 0.0003", "reaction 0-2,4-7",
+		"GID 0   IB/RoCE v1  fe80::966d:aeff:fe00:3  enp153s0np0", "GID 3   RoCE v2     10.24.3.11              enp153s0np0", "GID 21  unknown     10.24.4.11              -\n    and 3 more\n",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in:\n%s%s", want, stdout, stderr)
@@ -264,6 +269,19 @@ func TestReadRoCE(t *testing.T) {
 	}
 	if _, stdout, _ := fabricd("read", "roce", "--format", "metrics", "--host", host); !strings.Contains(stdout, `fabricd_roce_pfc_enabled{netdev="enp23s0np0",priority="3"} 1`) || strings.Contains(stdout, "fabricd_rdma") {
 		t.Error("no metrics with --format metrics")
+	}
+	if code, stdout, stderr := fabricd("read", "roce", "--no-collector.roce", "--host", host); code != exitUsage || stdout != "" || !strings.Contains(stderr, "roce: this collector is switched off") {
+		t.Error(code, stdout, stderr)
+	}
+	if code, stdout, _ := fabricd("read", "roce", "--no-collector.rdma", "--host", host); code != exitOK || !strings.Contains(stdout, "enp153s0np0") {
+		t.Error("a table needs no rdma:", code, stdout)
+	}
+	none := filepath.Join(t.TempDir(), "none.txtar")
+	if err := os.WriteFile(none, bytes.ReplaceAll(b, []byte(`"enabled": [3]`), []byte(`"enabled": []`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, _ := fabricd("read", "roce", "--host", none); !strings.Contains(strings.Join(strings.Fields(stdout), " "), "PFC none traffic class") {
+		t.Errorf("PFC is on nowhere, and that is not said in:\n%s", stdout)
 	}
 	if code, _, stderr := fabricd("read", "numa", "--format", "table", "--host", host); code != exitUsage || !strings.Contains(stderr, "only roce") {
 		t.Error(code, stderr)

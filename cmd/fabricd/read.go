@@ -24,6 +24,7 @@ func (a *app) readCommand() {
 }
 
 func (a *app) read(names []string, format string) error {
+	named := names
 	table := format == "table" || format == "" && slices.Equal(names, []string{roce.Name})
 	if table && !slices.Equal(names, []string{roce.Name}) {
 		return usage("--format table: only roce has one (fabricd read roce)")
@@ -41,9 +42,12 @@ func (a *app) read(names []string, format string) error {
 			list = append(list, k)
 		}
 	}
-	for _, name := range names {
-		if !slices.Contains(known().Collectors, name) {
+	for _, name := range named {
+		switch {
+		case !slices.Contains(known().Collectors, name):
 			return usage("%s: there is no collector of this name", name)
+		case !slices.ContainsFunc(list, func(k collectors.Collector) bool { return k.Doc().Name == name }):
+			return usage("%s: this collector is switched off (--no-collector.%s, or the configuration)", name, name)
 		}
 	}
 	e := collectors.NewEngine(collectors.Options{Host: h, Collectors: list, Config: c, Skip: []string{"*"}, Window: time.Second})
@@ -51,7 +55,7 @@ func (a *app) read(names []string, format string) error {
 		return err
 	}
 	if table {
-		err = roce.Show(a.stdout, e.State().View)
+		err = roce.Show(a.stdout, h, e.State().View)
 	} else {
 		err = a.writeMetrics(e)
 	}

@@ -46,7 +46,7 @@ func evalDCQCN(p *port, e *env) verdict {
 	on, told := p.pfc()
 	if off := switchedOff(s, on); off != "" {
 		return collectors.Verdictf(collectors.Warn, "%s, which has PFC: senders are not slowed down before they are paused (%s)", off, s.Source).
-			Remedyf("switch both points on for the lossless priority at all ports, or off with PFC; fabricd dcqcn show has all parameters").
+			Remedyf("switch both points on for the lossless priority at all ports, or off with PFC; fabricd read roce shows all parameters").
 			With(s.Source, off)
 	}
 	switch {

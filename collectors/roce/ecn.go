@@ -23,7 +23,7 @@ func ecnCheck() collectors.Check[port] {
 			{Name: "loss_per_million", Default: 10, Unit: "events per million packets", Help: "more in an interval is loss"},
 			{Name: "pause_percent", Default: 0.01, Unit: "percent of time", Help: "more in an interval is pause"},
 		},
-		Eval: evalECN,
+		Eval: lately(evalECN),
 	}
 }
 
@@ -62,7 +62,7 @@ func evalECN(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "the driver of %s counts neither marks nor CNPs", p.device())
 	case len(list) == 0:
 		return collectors.Verdictf(collectors.Unknown, "not long enough yet: marks are compared with pause and loss over intervals of %s", interval)
-	case !p.net.SpeedMbps.OK:
+	case p.bytesPerSecond() == 0:
 		return collectors.Verdictf(collectors.Unknown, "the port's rate is not known")
 	}
 	all := e.Past
@@ -84,7 +84,7 @@ func evalECN(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.OK, "no marks, and neither pause nor loss that lasted, with %s of RDMA in %s", amount(bytes), span(e))
 	}
 	return collectors.Verdictf(collectors.Fail, "%s all the time in %s, with %s of RDMA, and not one mark or CNP in either direction: the switch does not mark, or DCQCN is off", why, span(e), amount(bytes)).
-		Remedyf("look at ECN (WRED) of the switch's queue for RDMA's priority, and at the adapters' notification and reaction points (roce_dcqcn); fabricd probe ecn shows whether marks get through").
+		Remedyf("look at ECN (WRED) of the switch's queue for RDMA's priority, and at the adapters' notification and reaction points (roce_dcqcn); whether marks arrive, ethtool and rdma statistic show at the receiver (np_ecn_marked_roce_packets and its like; fabricd read roce)").
 		With("RDMA bytes", bytes).With("marks and CNPs", seen).With("pressure", why)
 }
 
@@ -94,7 +94,7 @@ func loaded(past []sample, percent float64) (bytes uint64, ok bool) {
 	in, _ := rdmaBytesOf(past, rx)
 	out, _ := rdmaBytesOf(past, tx)
 	last := &past[len(past)-1]
-	could := float64(last.Row.net.SpeedMbps.V) * 1e6 / 8 * (last.At - past[0].At).Seconds()
+	could := last.Row.bytesPerSecond() * (last.At - past[0].At).Seconds()
 	return in + out, float64(max(in, out)) >= could*percent/100
 }
 

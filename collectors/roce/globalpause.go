@@ -14,7 +14,7 @@ func globalPauseCheck() collectors.Check[port] {
 		Help:   "Warns when 802.3x pause frames, which stop all priorities, grow on a port with PFC or RDMA; says whether the peer pauses us or we pause the peer.",
 		Silent: "totals that stand still; a count of all flow control (rx_pause_ctrl_phy) that grows as the priorities' PFC frames do.",
 		Over:   time.Minute,
-		Eval:   evalGlobalPause,
+		Eval:   lately(evalGlobalPause),
 	}
 }
 

@@ -51,6 +51,7 @@ func TestPFC(t *testing.T) {
 		{"on", with("mlx5_core", on3, busy()), "expect: ok roce_pfc eth0\nsays: priority 3" + none},
 		{"off, with RDMA", with("mlx5_core", off, busy()), "expect: warn roce_pfc eth0\nsays: RDMA runs here\nsays: pfc set dev eth0"},
 		{"off, without RDMA", with("mlx5_core", off, stats{"rx_vport_rdma_unicast_bytes": 0, "rx_prio0_bytes": gigabyte}.and(nil)), "expect: ok roce_pfc eth0" + none},
+		{"off, with hardly any RDMA", with("mlx5_core", off, stats{"rx_vport_rdma_unicast_bytes": 64}), "expect: ok roce_pfc eth0" + none},
 		{"off, and one reading", func(tb testing.TB) *rig {
 			r := with("mlx5_core", off, busy())(tb)
 			r.First()
@@ -176,6 +177,27 @@ func TestECN(t *testing.T) {
 			return newRig(tb, "hns3", 1).lossless("3").grow("eth0", stats{"mac_rx_pfc_pri3_pkt_num": 5}, stats{"mac_rx_pfc_pri3_pkt_num": 5000}).
 				rdma("eth0", stats{"rx_pkt": 24_000, "tx_pkt": 24_000, "rx_cnp_pkt": 0, "tx_cnp_pkt": 0})
 		}, "expect: unknown roce_ecn_silent eth0" + silent},
+		{"the rate is the RDMA port's where the interface tells none", func(tb testing.TB) *rig {
+			r := port(paused, counts)(tb)
+			r.Dev("0000:11:00.0").Drop("net/eth0/speed")
+			return r
+		}, "expect: fail roce_ecn_silent eth0"},
+		{"nobody tells a rate", func(tb testing.TB) *rig {
+			r := port(paused, counts)(tb)
+			r.Dev("0000:11:00.0").Drop("net/eth0/speed", "infiniband/mlx5_0/ports/1/rate")
+			return r
+		}, "expect: unknown roce_ecn_silent eth0\nsays: rate" + silent},
+		{"idle at first, minutes ago", func(tb testing.TB) *rig {
+			r := port(busy().zero(), counts)(tb)
+			for i, mark := range []string{"15m", "15m10s", "15m20s"} {
+				s := busy().and(stats{"rx_prio3_pause": 5000, "rx_prio3_pause_duration": 300_000})
+				for name := range s {
+					s[name] *= i + 10
+				}
+				r.At(mark).Set("ethtool/eth0/stats", text(s))
+			}
+			return r
+		}, "expect: fail roce_ecn_silent eth0\nsays: in 20s"},
 		{"a picture", func(tb testing.TB) *rig {
 			r := port(paused, counts)(tb)
 			r.First()
@@ -219,6 +241,16 @@ func TestDCQCN(t *testing.T) {
 		{"reaction point off", changed(1, "roce_rp/enable/3", "0"), "expect: warn roce_dcqcn eth0\nsays: reaction point is off on priority 3"},
 		{"notification point off", changed(1, "roce_np/enable/3", "0"), "expect: warn roce_dcqcn eth0\nsays: notification point"},
 		{"off on a lossy priority", changed(1, "roce_np/enable/0", "0"), "expect: ok roce_dcqcn eth0" + silent},
+		{"switches alone", func(tb testing.TB) *rig {
+			r := newRig(tb, "mlx5_core", 1).lossless("3")
+			r.Dev("0000:11:00.0").Set("net/eth0/ecn/roce_np/enable/3", "0").Set("net/eth0/ecn/roce_rp/enable/3", "1")
+			return r
+		}, "expect: warn roce_dcqcn eth0\nsays: notification point is off on priority 3"},
+		{"a folder with nothing in it", func(tb testing.TB) *rig {
+			r := newRig(tb, "mlx5_core", 1).lossless("3")
+			r.Dev("0000:11:00.0").Set("net/eth0/ecn/roce_np/other", "0")
+			return r
+		}, "expect: unknown roce_dcqcn eth0" + silent},
 		{"reads empty", changed(1, "roce_np/enable/3", ""), "expect: unknown roce_dcqcn eth0\nsays: reads empty" + silent},
 		{"sisters differ", changed(4, "roce_rp/rpg_ai_rate", "50"), "expect: info roce_dcqcn eth0\nsays: rpg_ai_rate\nexpect: ok roce_dcqcn eth1" + silent},
 		{"the kernel's own", func(tb testing.TB) *rig {
@@ -234,6 +266,11 @@ func TestDCQCN(t *testing.T) {
 		{"bnxt, off", func(tb testing.TB) *rig {
 			r := newRig(tb, "bnxt_en", 1).lossless("3")
 			r.Set("sys/kernel/debug/bnxt_re/0000:11:00.0/cc_config/enable_cc", "0").Set("sys/kernel/debug/bnxt_re/0000:11:00.0/cc_config/cc_mode", "1")
+			return r
+		}, "expect: warn roce_dcqcn eth0\nsays: off altogether"},
+		{"bnxt, its switch alone", func(tb testing.TB) *rig {
+			r := newRig(tb, "bnxt_en", 1).lossless("3")
+			r.Set("sys/kernel/debug/bnxt_re/0000:11:00.0/cc_config/enable_cc", "0")
 			return r
 		}, "expect: warn roce_dcqcn eth0\nsays: off altogether"},
 		{"bnxt, on", func(tb testing.TB) *rig {

@@ -19,7 +19,7 @@ func nicChecks() []collectors.Check[port] {
 			Help:   "Warns when packets that arrived are discarded for want of room in the NIC: PCI Express or the rings are too slow. Gives the ring's size against its maximum.",
 			Silent: "a step long ago; packets for which the host had no receive buffer (out_of_buffer), which are rdma_receiver's.",
 			Over:   time.Minute,
-			Eval:   evalDiscards,
+			Eval:   lately(evalDiscards),
 		},
 		{
 			Name:       "nic_pcie_stall",
@@ -40,7 +40,7 @@ func nicChecks() []collectors.Check[port] {
 			Help:   "Fails when blocks that forward error correction could not mend grow.",
 			Silent: "corrected blocks, which are normal, and totals that stand still.",
 			Over:   time.Minute,
-			Eval:   evalFEC,
+			Eval:   lately(evalFEC),
 		},
 	}
 }
@@ -109,7 +109,7 @@ func stallUnknown(p *port) string {
 func evalSpeed(p *port, e *env) verdict {
 	n := p.net
 	switch {
-	case !n.Carrier.V:
+	case !linked(n):
 		return verdict{}
 	case p.Duplex == "half":
 		return collectors.Verdictf(collectors.Fail, "the link runs at half duplex%s (duplex): the other end does not negotiate", at(n.SpeedMbps)).
@@ -118,12 +118,12 @@ func evalSpeed(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "there is link but the driver tells no speed")
 	}
 	mine := n.SpeedMbps.V
-	if plan := e.View.Plan().Ports.RateGbps; plan > 0 && p.role == topo.Compute && float64(mine) < plan*1000 {
+	if plan := e.View.Plan().Ports.RateGbps; plan > 0 && p.compute(e.View) && float64(mine) < plan*1000 {
 		return slow(p, "the plan says %s", gbps(int(plan*1000)))
 	}
 	var all []int
 	for i := range e.Rows {
-		if o := &e.Rows[i]; o.sisters == p.sisters && o.net.Carrier.V && o.net.SpeedMbps.OK {
+		if o := &e.Rows[i]; o.sisters == p.sisters && linked(o.net) && o.net.SpeedMbps.OK {
 			all = append(all, o.net.SpeedMbps.V)
 		}
 	}
@@ -132,6 +132,16 @@ func evalSpeed(p *port, e *env) verdict {
 		return slow(p, "%d of %d ports of its kind run at %s", same, len(all), gbps(usual))
 	}
 	return collectors.Verdictf(collectors.OK, "%s, full duplex not denied; %d ports of its kind have link", gbps(mine), len(all))
+}
+
+// linked says whether an interface has link: one that has a speed where nothing
+// tells the carrier has.
+func linked(n *probes.Netdev) bool { return n.Carrier.V || !n.Carrier.OK && n.SpeedMbps.OK }
+
+// compute says whether the plan's rate of compute ports is about this one:
+// where no GPU tells roles, about every port that a GPU may use.
+func (p *port) compute(v *collectors.View) bool {
+	return p.role == topo.Compute || p.role == "" && v.Topology.MayPeer(p.net.Function)
 }
 
 func at(mbps probes.Value[int]) string {

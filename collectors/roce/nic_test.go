@@ -92,6 +92,19 @@ func TestSpeed(t *testing.T) {
 			r.Dev("0000:11:00.0").Fail("net/eth0/carrier", "EINVAL").Fail("net/eth0/speed", "EINVAL").Fail("net/eth0/duplex", "EINVAL")
 		}), "never: ok|info|unknown|warn|fail nic_speed eth0" + silent},
 		{"link without a speed", with(1, set("speed", "-1")), "expect: unknown nic_speed eth0" + silent},
+		{"a speed that is unknown", with(4, set("speed", "4294967295")), "expect: unknown nic_speed eth0" + silent},
+		{"a carrier that nobody tells", with(4, func(r *rig) {
+			set("speed", "200000")(r)
+			r.Dev("0000:11:00.0").Drop("net/eth0/carrier")
+		}), "expect: warn nic_speed eth0\nsays: 3 of 4"},
+		{"below the plan, where no GPU tells roles", with(4, func(r *rig) {
+			r.Set("fabricd.yaml", "plan: {ports: {count: 4, rate_gbps: 800}}")
+		}), "expect: warn nic_speed eth0\nsays: the plan says 800"},
+		{"slow ports beside them are no compute ports", with(2, func(r *rig) {
+			set("speed", "10000")(r)
+			r.Dev("0000:11:00.0").Set("infiniband/mlx5_0/ports/1/rate", "10 Gb/sec (1X QDR)")
+			r.Set("fabricd.yaml", "plan: {ports: {count: 1, rate_gbps: 400}}")
+		}), "expect: ok nic_speed eth0" + silent},
 		{"below the plan", with(1, func(r *rig) {
 			r.Set("fabricd.yaml", "plan: {ports: {count: 1, rate_gbps: 800}, roles: {eth0: compute}}")
 		}), "expect: warn nic_speed eth0\nsays: 800"},

@@ -21,18 +21,18 @@ func pauseCheck() collectors.Check[lane] {
 			{Name: "warn_percent", Default: 5, Unit: "percent of time", Help: "more in either direction warns"},
 			{Name: "fail_percent", Default: 50, Unit: "percent of time", Help: "more in either direction fails"},
 		},
-		Eval: evalPause,
+		Eval: lately(evalPause),
 	}
 }
 
 // held is what is known of one direction of a priority.
 type held struct {
-	share   float64 // percent of the window
-	timed   bool    // share is known
-	name    string  // the counter that it is from
-	rise    uint64
-	counted bool // frames or transitions are known, and rose
-	text    string
+	share float64 // percent of the window
+	timed bool    // share is known
+	name  string  // the counter that it is from
+	rise  uint64
+	moved bool // frames, times or transitions rose
+	text  string
 }
 
 func evalPause(l *lane, e *collectors.Env[lane]) verdict {
@@ -56,7 +56,7 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 		worst, by = sent, "this host held priority %d of the peer: this host is slow"
 		remedy = "look at what the NIC waits for: nic_pcie_stall, pcie_width, nic_discards, numa placement, and the receive buffer (dcb buffer show)"
 	}
-	if storms := l.storms(e); storms != "" && (sent.rose() || received.rose()) {
+	if storms := l.storms(e); storms != "" && (received.moved || sent.moved) {
 		return collectors.Verdictf(collectors.Fail, "a pause storm: %s; "+by+", %.0f %% of %s", storms, l.priority, worst.share, short(span)).
 			Remedyf("%s", remedy).With(worst.name, worst.rise)
 	}
@@ -68,7 +68,7 @@ func evalPause(l *lane, e *collectors.Env[lane]) verdict {
 		return collectors.Verdictf(collectors.Warn, "%s", text).Remedyf("%s", remedy).With(worst.name, worst.rise)
 	}
 	for _, h := range []held{received, sent} {
-		if !h.timed && h.counted {
+		if !h.timed && h.moved {
 			return collectors.Verdictf(collectors.Unknown, "%s", h.text)
 		}
 	}
@@ -85,12 +85,12 @@ func short(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// rose says whether anything was paused.
-func (h held) rose() bool { return h.rise > 0 || h.counted }
+// pauseKinds are what counts pause of a priority.
+var pauseKinds = [...]kind{pfcFrames, pfcTime, pfcTimeUnknown, pfcTransitions}
 
 // hasPause says whether the driver counts pause of the priority.
 func (l *lane) hasPause() bool {
-	for _, k := range []kind{pfcFrames, pfcTime, pfcTimeUnknown, pfcTransitions} {
+	for _, k := range pauseKinds {
 		for d := range direction(directions) {
 			if v, ok := l.Counters.get(k, d, l.priority); ok && (v > 0 || l.lossless(l.priority)) {
 				return true
@@ -109,21 +109,26 @@ func (l *lane) rise(past []collectors.Sample[lane], k kind, d direction) (uint64
 }
 
 func (l *lane) heldIn(past []collectors.Sample[lane], span time.Duration, d direction) held {
+	h := held{}
+	for _, k := range pauseKinds {
+		n, _ := l.rise(past, k, d)
+		h.moved = h.moved || n > 0
+	}
 	if micros, ok := l.rise(past, pfcTime, d); ok {
-		return held{share: min(100, 100*float64(micros)/float64(max(span.Microseconds(), 1))), timed: true, name: l.Counters.name(pfcTime, d, l.priority), rise: micros}
+		h.share, h.timed = min(100, 100*float64(micros)/float64(max(span.Microseconds(), 1))), true
+		h.name, h.rise = l.Counters.name(pfcTime, d, l.priority), micros
+		return h
 	}
 	frames, _ := l.rise(past, pfcFrames, d)
-	h := held{name: l.Counters.name(pfcFrames, d, l.priority), counted: frames > 0}
+	h.name = l.Counters.name(pfcFrames, d, l.priority)
 	what := fmt.Sprintf("%d frames (%s)", frames, h.name)
 	if n, ok := l.rise(past, pfcTransitions, d); ok && n > 0 {
-		h.counted = true
 		what = fmt.Sprintf("%s, paused anew %d times", what, n)
 		if most := l.longest(); most > 0 {
 			what += fmt.Sprintf(", at most %.0f %% of the time", min(100, 100*float64(n)*most.Seconds()/span.Seconds()))
 		}
 	}
 	if n, ok := l.rise(past, pfcTimeUnknown, d); ok && n > 0 {
-		h.counted = true
 		what += fmt.Sprintf(", %s +%d in a unit that the driver does not document", l.Counters.name(pfcTimeUnknown, d, l.priority), n)
 	}
 	direction := "received"
@@ -166,14 +171,10 @@ func evalStorm(l *lane, e *collectors.Env[lane]) verdict {
 	if storms == "" {
 		return verdict{}
 	}
-	past := portSamples(e.Past)
 	for n := range priorityCount {
-		for d := range direction(directions) {
-			for _, k := range []kind{pfcFrames, pfcTime} {
-				if by, _ := counted(past, k, d, n); by > 0 {
-					return verdict{} // that priority tells of it
-				}
-			}
+		o := lane{port: l.port, priority: n}
+		if o.hasPause() && (o.heldIn(e.Past, time.Second, rx).moved || o.heldIn(e.Past, time.Second, tx).moved) {
+			return verdict{} // that priority tells of it
 		}
 	}
 	return collectors.Verdictf(collectors.Fail, "a pause storm: %s, and of no priority is pause counted", storms).

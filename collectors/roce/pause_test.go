@@ -2,7 +2,10 @@
 
 package roce_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const quiet = "\nnever: warn|fail roce_pause *\nnever: fail roce_ecn_silent *"
 
@@ -18,6 +21,8 @@ func TestPause(t *testing.T) {
 		{"mlx5, a storm ends it", one("mlx5_core", mlx5.and(stats{"tx_pause_storm_error_events": 3}), stats{"tx_prio3_pause": 9, "tx_prio3_pause_duration": 200_000, "tx_pause_storm_error_events": 1}),
 			"expect: fail roce_pause 3\nsays: storm\nsays: tx_pause_storm_error_events\nsays: this host"},
 		{"mlx5, a storm of nobody", one("mlx5_core", mlx5.and(stats{"tx_pause_storm_warning_events": 3}), stats{"tx_pause_storm_warning_events": 2}), "expect: fail roce_pause eth0\nsays: storm"},
+		{"mlx5, a storm in frames alone", one("mlx5_core", mlx5.and(stats{"tx_pause_storm_error_events": 3}), stats{"tx_prio3_pause": 5, "tx_pause_storm_error_events": 1}),
+			"expect: fail roce_pause 3\nsays: storm"},
 		{"mlx5, old storms", one("mlx5_core", mlx5.and(stats{"tx_pause_storm_error_events": 3}), nil), quiet},
 		{"bnxt", one("bnxt_en", stats{"rx_pfc_ena_frames_pri3": 1, "pfc_pri3_rx_duration_us": 5}, stats{"rx_pfc_ena_frames_pri3": 500, "pfc_pri3_rx_duration_us": 5_500_000}), "expect: fail roce_pause eth0\nsays: pfc_pri3_rx_duration_us"},
 		{"bnxt, sent", one("bnxt_en", stats{"tx_pfc_ena_frames_pri3": 1, "pfc_pri3_tx_duration_us": 5}, stats{"pfc_pri3_tx_duration_us": 1_000_000}), "expect: warn roce_pause eth0\nsays: this host"},
@@ -37,12 +42,46 @@ func TestPause(t *testing.T) {
 		}, "never: ok|info|warn|fail|unknown roce_pause *"},
 		{"PFC on and not counted", one("mlx5_core", busy(), busy()), "expect: unknown roce_pause 3\nsays: names no counter" + quiet},
 		{"PFC on and no statistics", func(tb testing.TB) *rig { return newRig(tb, "mlx5_core", 1).lossless("3") }, "expect: unknown roce_pause 3\nsays: no statistics" + quiet},
+		{"the first pause ever, bnxt", first("bnxt_en", "pfc_pri3_rx_duration_us", "rx_pfc_ena_frames_pri3"), "expect: fail roce_pause 3\nsays: 60 %\nnever: ok|unknown roce_pause 4"},
+		{"the first pause ever, ionic", first("ionic", "tx_pripause_3_1us_count"), "expect: fail roce_pause 3\nsays: 60 %"},
+		{"a pause that ended minutes ago", late(60_000_000, 0), "expect: ok roce_pause 3" + quiet},
+		{"a pause in the last seconds of minutes", late(0, 20_000_000), "expect: fail roce_pause 3\nsays: 100 % of 20s"},
 		{"a picture", func(tb testing.TB) *rig {
 			r := newRig(tb, "mlx5_core", 1).lossless("3").grow("eth0", mlx5, nil)
 			r.First()
 			return r
 		}, "expect: unknown roce_pause eth0\nsays: second"},
 	})
+}
+
+// first has PFC off as far as dcbnl tells, and counters of priorities that were
+// never paused before the last 10 s.
+func first(driver string, names ...string) func(testing.TB) *rig {
+	return func(tb testing.TB) *rig {
+		return newRig(tb, driver, 1).dcb("eth0", off).play("eth0", func(i int) stats {
+			s := stats{}
+			for _, name := range names {
+				s[name], s[strings.ReplaceAll(name, "3", "4")] = 0, 0
+				if i == len(marks())-1 {
+					s[name] = 6_000_000 * i // of a minute
+				}
+			}
+			return s
+		})
+	}
+}
+
+// late is paused for so many µs in the first minute of a quarter of an hour, and
+// for so many in its last 20 s.
+func late(before, after int) func(testing.TB) *rig {
+	return func(tb testing.TB) *rig {
+		r := newRig(tb, "mlx5_core", 1).lossless("3").grow("eth0", stats{"rx_prio3_pause": 1, "rx_prio3_pause_duration": 1}, stats{"rx_prio3_pause_duration": before / 6})
+		now := stats{"rx_prio3_pause": 1, "rx_prio3_pause_duration": 1 + before/6*6}
+		r.At("15m").Set("ethtool/eth0/stats", text(now))
+		now["rx_prio3_pause_duration"] += after
+		r.At("15m20s").Set("ethtool/eth0/stats", text(now))
+		return r
+	}
 }
 
 // PFC is moved to another priority: what is counted there now is no rise.

@@ -16,13 +16,20 @@ import (
 
 func pfcCheck() collectors.Check[port] {
 	return collectors.Check[port]{
-		Name:   "roce_pfc",
-		Help:   "Warns when a RoCE port with RDMA traffic has PFC on no priority, or on others than the majority of its sisters; fails when more priorities are on than the adapter says it can (pfc_cap).",
-		Silent: "drivers without dcbnl, and bnxt_en's answer of no PFC while it counts pause: unknown.",
-		Over:   time.Minute,
-		Uses:   []string{rdma.Name},
-		Eval:   evalPFC,
+		Name:       "roce_pfc",
+		Help:       "Warns when a RoCE port with RDMA traffic has PFC on no priority, or on others than the majority of its sisters; fails when more priorities are on than the adapter says it can (pfc_cap).",
+		Silent:     "drivers without dcbnl, and bnxt_en's answer of no PFC while it counts pause: unknown.",
+		Over:       time.Minute,
+		Uses:       []string{rdma.Name},
+		Thresholds: []collectors.Threshold{leastBytes()},
+		Eval:       lately(evalPFC),
 	}
+}
+
+// leastBytes is how much RDMA there has to be before anything follows from it:
+// connections alone, and what management says to each other, take less.
+func leastBytes() collectors.Threshold {
+	return collectors.Threshold{Name: "least_bytes", Default: 1e6, Unit: "bytes", Help: "less RDMA in the window says nothing"}
 }
 
 func evalPFC(p *port, e *env) verdict {
@@ -46,7 +53,7 @@ func evalPFC(p *port, e *env) verdict {
 	if len(on) == 0 && len(e.Past) < 2 {
 		return collectors.Verdictf(collectors.Unknown, "PFC is on no priority; one reading does not tell whether RDMA runs here")
 	}
-	if len(on) == 0 && bytes > 0 {
+	if len(on) == 0 && bytes > 0 && float64(bytes) >= e.Threshold("least_bytes") {
 		return collectors.Verdictf(collectors.Warn, "PFC is on no priority, and RDMA runs here (%s in %s): packets are dropped when a queue is full", amount(bytes), span(e)).
 			Remedyf("switch PFC on for RDMA's priority here and on the switch, such as dcb pfc set dev %s prio-pfc 3:on, with the DSCP map and trust for it; or make sure that the fabric is meant to be lossy", p.Netdev).
 			With("pfc_en", "none").With("RDMA bytes", bytes)

@@ -21,9 +21,9 @@ func placeCheck() collectors.Check[port] {
 		Uses:   []string{rdma.Name},
 		Thresholds: []collectors.Threshold{
 			{Name: "lossy_percent", Default: 5, Unit: "percent of the port's bytes", Help: "as much RDMA on priorities without PFC fails"},
-			{Name: "least_bytes", Default: 1e6, Unit: "bytes", Help: "less RDMA in the window says nothing"},
+			leastBytes(),
 		},
-		Eval: evalPlace,
+		Eval: lately(evalPlace),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/rdma"
 	"github.com/fabricd/fabricd/probes"
+	probe "github.com/fabricd/fabricd/probes/rdma"
 	"github.com/fabricd/fabricd/probes/topo"
 )
 
@@ -94,6 +95,31 @@ func own(partners map[string]*rdma.Port, n *probes.Netdev) *rdma.Port {
 		}
 	}
 	return nil
+}
+
+// lately has a check look at its last minute in a film too, whose history is
+// else the whole of it: what was long ago says nothing of now.
+func lately[S any](eval func(*S, *collectors.Env[S]) verdict) func(*S, *collectors.Env[S]) verdict {
+	return func(s *S, e *collectors.Env[S]) verdict {
+		if !e.View.Recorded {
+			return eval(s, e) // the window is what the operator says
+		}
+		now := *e
+		now.Past = e.Within(time.Minute)
+		return eval(s, &now)
+	}
+}
+
+// bytesPerSecond is the port's rate as its interface says or, where that does
+// not, its RDMA port; 0 if neither does.
+func (p *port) bytesPerSecond() float64 {
+	switch {
+	case p.net.SpeedMbps.OK:
+		return float64(p.net.SpeedMbps.V) * 1e6 / 8
+	case p.rdma != nil && !p.shared && p.rdma.State == probe.Active:
+		return p.rdma.Rate.Gbps * 1e9 / 8
+	}
+	return 0
 }
 
 // roce says whether the port carries RoCE.

@@ -13,25 +13,39 @@ import (
 type lane struct {
 	port
 	priority int
+	shown    bool // it has metrics: an empty priority has none
 }
 
-// priorities are those that have flow control or carried something: a port has
-// eight, most of them empty.
+// priorities are those that have flow control, carried something, or whose
+// pause is counted: of those the readings before the first pause are needed, for
+// it is counted from there. A port has eight, most of them empty.
 func priorities(v *collectors.View, units []collectors.Unit[Reading]) []lane {
 	var list []lane
 	for _, p := range ports(v, units) {
 		for n := range priorityCount {
-			if p.lossless(n) || p.used(n) {
-				list = append(list, lane{p, n})
+			if shown := p.lossless(n) || p.used(n); shown || p.countsPause(n) {
+				list = append(list, lane{p, n, shown})
 			}
 		}
 		stormy := false
 		p.Counters.each(stormEvents, func(*slot, uint64) { stormy = true })
 		if stormy {
-			list = append(list, lane{p, anyPriority})
+			list = append(list, lane{p, anyPriority, false})
 		}
 	}
 	return list
+}
+
+// countsPause says whether the driver counts pause of a priority.
+func (p *port) countsPause(priority int) bool {
+	for _, k := range pauseKinds {
+		for d := range direction(directions) {
+			if _, ok := p.Counters.get(k, d, priority); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // used says whether anything was ever counted of a priority.
@@ -102,7 +116,7 @@ func laneMetrics() []collectors.Metric[lane] {
 			list = append(list, collectors.Metric[lane]{
 				Name: m.name, Help: m.help, Source: m.alwaysSource, Kind: collectors.Counter, Labels: labels,
 				Get: func(l *lane) (float64, bool) {
-					if l.priority == anyPriority {
+					if !l.shown {
 						return 0, false
 					}
 					v, ok := l.Counters.get(m.kind, d, l.priority)
@@ -118,7 +132,7 @@ func laneMetrics() []collectors.Metric[lane] {
 		Name: "roce_pfc_enabled", Source: "dcbnl IEEE_PFC",
 		Help: "1 if PFC is on for the priority as the driver says; of priorities that carried something or have it. Absent where the driver tells nothing, or something stale.",
 		Get: func(l *lane) (float64, bool) {
-			if l.priority == anyPriority || l.DCB == nil || l.DCB.PFC == nil || l.stale() {
+			if !l.shown || l.DCB == nil || l.DCB.PFC == nil || l.stale() {
 				return 0, false
 			}
 			return flag(l.DCB.PFC.On(l.priority)), true

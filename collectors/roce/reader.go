@@ -25,6 +25,12 @@ const (
 	settingEvery = 30 * time.Second
 	dcqcnEvery   = 5 * time.Minute
 	refusedEvery = 30 * time.Second
+
+	// How long after an event all of that is asked anew, at least: of what
+	// happened to the interface itself, and of what may be about others only, as
+	// the links that containers come and go with.
+	ownRest   = time.Second
+	otherRest = 10 * time.Second
 )
 
 // A Reading is what one interface's driver answers. It is never changed.
@@ -53,6 +59,26 @@ func (t *timer) due(at time.Duration, always bool) bool {
 	return true
 }
 
+// events are what happened since all was asked.
+type events struct {
+	at         time.Duration // when that was
+	own, other bool
+	link       probes.Netdev // as it was then
+}
+
+// due says whether all is to be asked anew.
+func (e *events) due(at time.Duration) bool {
+	return e.own && at-e.at >= ownRest || e.other && at-e.at >= otherRest
+}
+
+// look notes an event, after which the interface is as n.
+func (e *events) look(n *probes.Netdev) {
+	link := *n
+	link.Function = nil // the same one, found anew
+	e.own, e.other = e.own || link != e.link, true
+	e.link = link
+}
+
 type reader struct {
 	h       *probes.Host
 	unit    string
@@ -67,6 +93,8 @@ type reader struct {
 	plan    *plan
 	names   int    // generation of the names that plan is of
 	seen    uint64 // generation of the inventory
+
+	events
 
 	last                                      *Reading
 	counters, dcb, fec, settings, dcqcn, told timer
@@ -87,6 +115,7 @@ func open(_ context.Context, h *probes.Host, unit string) (collectors.Reader[Rea
 		dcb: timer{every: dcbEvery}, fec: timer{every: fecEvery}, settings: timer{every: settingEvery},
 		dcqcn: timer{every: dcqcnEvery}, told: timer{every: refusedEvery},
 	}
+	r.events.look(n)
 	r.driver = n.Function.Driver
 	if r.port, r.portErr = ethtool.Open(h, r.raw, find(r.driver) != nil && find(r.driver).relabels); r.portErr == nil {
 		r.portErr = r.introduce()
@@ -130,12 +159,15 @@ func (r *reader) Close() {
 // Read takes one reading. What the driver does not have is no error; what it
 // refused is asked again after an event, or later.
 func (r *reader) Read(at time.Duration) (*Reading, error) {
-	fresh := r.last == nil || r.h.Recorded()
 	if inv := r.h.Inventory(); inv.Generation != r.seen {
 		if err := r.check(inv); err != nil {
 			return nil, err
 		}
-		r.seen, fresh = inv.Generation, true
+		r.seen = inv.Generation
+	}
+	fresh := r.last == nil || r.h.Recorded() || r.due(at)
+	if fresh {
+		r.events = events{at: at, link: r.link}
 	}
 	now := Reading{Netdev: r.unit, Driver: r.driver, Settings: &Settings{}}
 	if r.last != nil {
@@ -171,6 +203,7 @@ func (r *reader) check(inv *probes.Inventory) error {
 	} else if id != r.id {
 		return collectors.ErrReopen
 	}
+	r.look(n)
 	return nil
 }
 
@@ -212,10 +245,10 @@ func (r *reader) ask(now *Reading, at time.Duration, fresh bool) error {
 	var errs []error
 	set := *now.Settings
 	if r.dcb.due(at, fresh) {
-		if set.DCB, set.DCBErr = nil, r.portErr; r.portErr == nil {
+		if set.DCB, set.DCBErr = nil, r.portErr; r.portErr == nil { // which count tells
 			set.DCB, set.DCBErr = dcb.Get(r.h, r.raw)
+			errs = append(errs, worth(set.DCBErr))
 		}
-		errs = append(errs, worth(set.DCBErr))
 	}
 	if r.settings.due(at, fresh) {
 		errs = append(errs, r.readSettings(&set))

@@ -9,11 +9,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
 )
 
 // Show writes a table a port: what mlnx_qos or dcb, ethtool, show_gids and rdma
 // statistic say of it, in one place.
-func Show(w io.Writer, v *collectors.View) error {
+func Show(w io.Writer, h *probes.Host, v *collectors.View) error {
 	list := ports(v, collectors.Readings[Reading](v, Name))
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "no Ethernet ports of hardware")
@@ -23,7 +24,7 @@ func Show(w io.Writer, v *collectors.View) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := list[i].show(w); err != nil {
+		if err := list[i].show(w, h); err != nil {
 			return err
 		}
 	}
@@ -32,7 +33,7 @@ func Show(w io.Writer, v *collectors.View) error {
 
 const none = "-"
 
-func (p *port) show(w io.Writer) error {
+func (p *port) show(w io.Writer, h *probes.Host) error {
 	fmt.Fprintln(w, strings.Join(p.heading(), "  "))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	p.lanes(t)
@@ -44,7 +45,7 @@ func (p *port) show(w io.Writer) error {
 			fmt.Fprintln(w, "  "+line)
 		}
 	}
-	return nil
+	return p.gids(w, h)
 }
 
 // heading names the port.

@@ -26,7 +26,10 @@ func (p *port) lanes(w io.Writer) {
 	}
 	row("priority", strconv.Itoa)
 	if c := p.DCB; c != nil {
-		if c.PFC != nil {
+		switch {
+		case c.PFC != nil && len(c.PFC.Enabled) == 0:
+			fmt.Fprintf(w, "  PFC\tnone\t\n")
+		case c.PFC != nil:
 			row("PFC", func(n int) string { return onOff(c.PFC.On(n)) })
 		}
 		if c.Peer != nil && c.Peer.PFC != nil {

@@ -15,12 +15,16 @@ import (
 func (p *port) lines() []string {
 	list := []string{p.bridgingLine(), p.pauseLine(), p.preventionLine(), p.ringLine(), p.fecLine(), p.discardLine()}
 	if p.rdma != nil {
-		list = append(list, p.gidLine(), p.trafficLine(), p.markLine(), p.lossLine())
+		list = append(list, p.trafficLine(), p.markLine(), p.lossLine())
 	}
 	if p.DCQCN != nil {
 		list = append(list, points(p.DCQCN), parameters(p.DCQCN))
 	}
-	return append(list, p.unasked())
+	list = append(list, p.unasked())
+	if p.rdma != nil {
+		list = append(list, p.gidLine()) // the table of them follows
+	}
+	return list
 }
 
 // points says on which priorities congestion control is on.
@@ -55,7 +59,10 @@ func parameters(s *dcqcn.Settings) string {
 }
 
 func (p *port) bridgingLine() string {
-	if p.DCB == nil {
+	switch {
+	case p.DCB == nil && p.DCBErr != nil && p.DCBErr == p.Err:
+		return "" // said once, of all that the driver is asked
+	case p.DCB == nil:
 		return "dcbnl: " + p.untold()
 	}
 	text := "DCBX: " + strings.Join(p.DCB.DCBX, ", ") + "; trust: " + p.trust()

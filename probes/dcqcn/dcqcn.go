@@ -149,14 +149,16 @@ var intel = []known{
 // is fs.ErrNotExist; fs.ErrPermission is not allowed to look.
 func Read(h *probes.Host, netdev, address, driver string) (*Settings, error) {
 	debug := path.Join("sys/kernel/debug/mlx5", address, "cc_params")
-	s, err := readFolder(h, path.Join(netdev, "ecn"), ofed)
-	switch {
-	case err == nil:
+	if s, err := readFolder(h, path.Join(netdev, "ecn"), ofed); err == nil {
 		s.Notification = s.switches(h, "roce_np/enable")
 		s.Reaction = s.switches(h, "roce_rp/enable")
-		return s, nil
+		if !s.empty() {
+			return s, nil
+		}
+	}
+	switch {
 	case driver == "mlx5_core":
-		return readFolder(h, debug, upstream)
+		return some(readFolder(h, debug, upstream))
 	case driver == "bnxt_en":
 		return readSwitched(h, path.Join("sys/kernel/debug/bnxt_re", address, "cc_config"), broadcom, "enable_cc")
 	case driver == "ice" || driver == "i40e":
@@ -165,8 +167,20 @@ func Read(h *probes.Host, netdev, address, driver string) (*Settings, error) {
 	return nil, &fs.PathError{Op: "open", Path: debug, Err: fs.ErrNotExist}
 }
 
-// readFolder reads what a folder has of a table. A folder that is there and
-// has none of it is none.
+// empty says that nothing was found, nor failed.
+func (s *Settings) empty() bool {
+	return len(s.Parameters) == 0 && !s.Notification.Told() && !s.Reaction.Told() && !s.All.OK && s.Err == nil
+}
+
+// some takes a folder that is there and has nothing for none.
+func some(s *Settings, err error) (*Settings, error) {
+	if err == nil && s.empty() {
+		return nil, &fs.PathError{Op: "open", Path: s.Source, Err: fs.ErrNotExist}
+	}
+	return s, err
+}
+
+// readFolder reads what a folder has of a table.
 func readFolder(h *probes.Host, folder string, table []known) (*Settings, error) {
 	if _, err := h.ReadDir(folder); err != nil {
 		return nil, err
@@ -183,9 +197,6 @@ func readFolder(h *probes.Host, folder string, table []known) (*Settings, error)
 		}
 		s.Parameters = append(s.Parameters, Parameter{k.name, k.paper, path.Base(k.file), float64(v) * k.unit})
 	}
-	if len(s.Parameters) == 0 && s.Err == nil {
-		return nil, &fs.PathError{Op: "open", Path: "/" + folder, Err: fs.ErrNotExist}
-	}
 	return s, nil
 }
 
@@ -200,7 +211,7 @@ func readSwitched(h *probes.Host, folder string, table []known, file string) (*S
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		s.Err = err
 	}
-	return s, nil
+	return some(s, nil)
 }
 
 // switches reads a file for each priority. They read empty where the firmware

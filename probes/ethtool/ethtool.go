@@ -90,12 +90,15 @@ func Open(h *probes.Host, netdev string, relabels bool) (*Port, error) {
 	if h.Recorded() {
 		return &Port{source: openRecorded(h, netdev)}, nil
 	}
+	shown, unseen := h.ReadFile(path.Join("sys/class/net", netdev, "ifindex"))
 	l, err := openLive(netdev, relabels)
+	if errors.Is(err, syscall.ENODEV) && unseen == nil {
+		return nil, ErrElsewhere
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ethtool: %w", err)
 	}
-	shown, err := h.ReadFile(path.Join("sys/class/net", netdev, "ifindex"))
-	if err == nil && strings.TrimSpace(string(shown)) != strconv.Itoa(int(l.index)) {
+	if unseen == nil && strings.TrimSpace(string(shown)) != strconv.Itoa(int(l.index)) {
 		l.close()
 		return nil, ErrElsewhere
 	}
@@ -103,7 +106,7 @@ func Open(h *probes.Host, netdev string, relabels bool) (*Port, error) {
 }
 
 // ErrElsewhere says that sysfs is of another network namespace than we are.
-var ErrElsewhere = fmt.Errorf("%w: the interface of this name is another one than that in /sys; run fabricd in the host's network namespace", fs.ErrPermission)
+var ErrElsewhere = fmt.Errorf("%w: the interface of this name in /sys is not one of this network namespace; run fabricd in the host's network namespace", fs.ErrPermission)
 
 // Driver asks who the driver is.
 func (p *Port) Driver() (Driver, error) {

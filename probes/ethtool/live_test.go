@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -106,5 +107,29 @@ func TestLiveReplaced(t *testing.T) {
 	}
 	if _, err := ethtool.Open(h, "a-name-that-is-too-long", false); err == nil {
 		t.Error("a name that no interface can have is opened")
+	}
+}
+
+// An interface that /sys shows and the kernel does not know here is one of
+// another network namespace: a container sees the host's /sys.
+func TestElsewhere(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"proc", "sys/class/net/none0"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "sys/class/net/none0/ifindex"), []byte("7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h, err := probes.Live(root, probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ethtool.Open(h, "none0", false); !errors.Is(err, ethtool.ErrElsewhere) {
+		t.Errorf("%v, want %v", err, ethtool.ErrElsewhere)
+	}
+	if _, err := ethtool.Open(h, "none1", false); err == nil || errors.Is(err, ethtool.ErrElsewhere) {
+		t.Errorf("%v of an interface that is nowhere", err)
 	}
 }
