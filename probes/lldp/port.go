@@ -196,12 +196,13 @@ func (r *recorded) listened() time.Duration {
 // swallowed says whether what is above an interface takes the frames before
 // those who ask for LLDP alone see them: Open vSwitch, or a bridge that
 // forwards them.
-func swallowed(h *probes.Host, n *probes.Netdev) bool {
-	if n.Master == "ovs-system" {
-		return true
+func swallowed(h *probes.Host, netdev string, dir *probes.Dir) bool {
+	master, err := dir.Readlink("master")
+	if err != nil || path.Base(master) == "ovs-system" {
+		return err == nil
 	}
 	const nearestBridge = 1 << 0x0e
-	b, err := h.ReadFile(path.Join(n.Path, "master/bridge/group_fwd_mask"))
+	b, err := h.ReadFile(path.Join(netdev, "master/bridge/group_fwd_mask"))
 	if err != nil {
 		return false
 	}
