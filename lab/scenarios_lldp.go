@@ -71,7 +71,7 @@ func lldpScenarios() []Scenario {
 				{Name: "silent", Do: []Action{Announce(0, leaf("leaf-01", "etp4", 0)), Hush(0)},
 					Want: healthy(Say("warn lldp_silent "+rail, "fw-lldp-agent off"), Say("ok|ended lldp_pfc "+rail))},
 				{Name: "unplugged", Do: []Action{NICKnob(rail, "carrier", "0")},
-					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("ok|warn|ended lldp_cabling "+rail))},
+					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("warn lldp_cabling "+rail, "no link"), Say("nothing|ended lldp_pfc "+rail))},
 				{Name: "moved", Do: []Action{NICKnob(rail, "carrier", "1"), Announce(0, leaf("leaf-02", "etp4", 0))},
 					Want: healthy(Say("fail lldp_cabling "+rail, "leaf-01 port Ethernet12", "leaf-02"), Say("ok|ended lldp_silent "+rail), Say("ok lldp_many "+rail), Say("ok|ended lldp_pfc "+rail))},
 			},
@@ -85,7 +85,9 @@ func lldpScenarios() []Scenario {
 				{Name: "healthy", Do: append([]Action{bond()}, legs("leaf-01", "leaf-02")...), Want: bonded(
 					Say("ok|ended lldp_cabling eth0"), Say("ok|ended lldp_cabling eth1"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"),
 					Say("ok lldp_silent eth0"), Say("ok lldp_silent eth1"), Say("nothing lldp_silent bond0"))},
-				{Name: "unplugged", Do: cut, Want: bonded(Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"))},
+				{Name: "unplugged", Do: cut, Want: bonded(
+					Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"),
+					Say("warn lldp_cabling eth0", "no link"), Say("warn lldp_cabling eth1", "no link"))},
 				{Name: "swapped", Do: append(legs("leaf-02", "leaf-01"), plugged...), Want: bonded(
 					Say("fail lldp_cabling eth0", "leaf-02"), Say("fail lldp_cabling eth1", "leaf-01"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"))},
 			},

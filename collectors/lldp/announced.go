@@ -85,7 +85,9 @@ func announced(f *lldp.Frame) announcement {
 	case a.empty() && c.Present:
 		a.source = "LLDP DCBX (CEE)"
 		a.readCEE(&c)
-	case a.pfc.OK && c.PFC.Present && c.PFC.On() != a.pfc.V:
+	case !a.pfc.OK && c.PFC.Present:
+		a.source, a.pfc = "LLDP DCBX (PFC by CEE)", probes.Some(c.PFC.On())
+	case c.PFC.Present && c.PFC.On() != a.pfc.V:
 		a.doubt = fmt.Sprintf("the switch contradicts itself: by CEE it has priority flow control on %s", priorities(c.PFC.On()))
 	}
 	return a

@@ -14,7 +14,7 @@ import (
 func cablingCheck() collectors.Check[cabled] {
 	return collectors.Check[cabled]{
 		Name:   "lldp_cabling",
-		Help:   "Fails when the neighbour of a port is another than the plan's; warns when the plan names a port and nothing was heard, or the machine has no such port. Names of systems are compared without their domains where one has none; names of ports by their id and their description, numbers with numbers of the same form only.",
+		Help:   "Fails when the neighbour of a port is another than the plan's; warns when the plan names a port and it has no link, nothing was heard for two minutes, however long the last neighbour is to be remembered, or the machine has no such port. Names of systems may lack their domains or the ends of these; without a name, a chassis id is another system's only if it is of the plan's form; names of ports by their id and their description, numbers with numbers of the same form only.",
 		Silent: "ports that the plan does not name, and those without LLDP (InfiniBand, virtual functions, bonds); several neighbours on one port; the first 30 s after a neighbour changed. What cannot be compared is unknown: a port id that is a MAC address without a description, Ethernet12 against etp4. So is a port of which the plan says two things.",
 		Thresholds: []collectors.Threshold{silence,
 			{Name: "hold_seconds", Default: 30, Unit: "seconds", Help: "a neighbour that came in another's place is judged after so long"}},
@@ -31,7 +31,7 @@ func cabling(p *cabled, e *collectors.Env[cabled]) collectors.Verdict {
 	case p.other != nil:
 		return collectors.Verdictf(collectors.Unknown, "the plan contradicts itself: %s at %s, and %s at %s, which is the same port", target(p.plan), p.plan.Port+p.plan.Address, target(p.other), p.other.Port+p.other.Address).
 			Remedyf("leave one of the two in the plan")
-	case len(p.present) == 0:
+	case !p.hears(seconds(e.Threshold(silence.Name))):
 		return p.missing(seconds(e.Threshold(silence.Name)))
 	case len(p.present) > 1:
 		return collectors.Verdictf(collectors.Unknown, "the plan says %s, and %d neighbours are heard (%s): see lldp_many", target(p.plan), len(p.present), list(p.present))

@@ -33,6 +33,8 @@ var (
 	right = said{"leaf-01", "Ethernet12", "", 120}
 	wrong = said{"leaf-01", "Ethernet16", "", 120}
 	other = said{"leaf-02", "Ethernet12", "", 120}
+
+	remembered = said{"leaf-01", "Ethernet12", "", 3600}
 )
 
 const plan = `plan: {cabling: [{port: eth0, switch: leaf-01, switch_port: Ethernet12}]}`
@@ -55,6 +57,21 @@ func hear(h *hosttest.Host, mark string, frames ...string) {
 
 // quiet makes the film last until a mark.
 func quiet(h *hosttest.Host, mark string) { h.At(mark).Set("rm", "") }
+
+// flap notes that the link was lost and came back before a mark; changes are
+// those since the start.
+func flap(h *hosttest.Host, mark string, changes int) {
+	h.Dev("0000:16:00.0").Set("net/eth0/carrier_changes", "3")
+	h.At(mark).Dev("0000:16:00.0").At(mark).Set("net/eth0/carrier_changes", fmt.Sprint(3+changes))
+}
+
+// crowd is what many neighbours say who are remembered for an hour.
+func crowd(n int) (frames []string) {
+	for i := range n {
+		frames = append(frames, said{fmt.Sprint("x", i), "y", "", 3600}.hex())
+	}
+	return frames
+}
 
 func listened(h *hosttest.Host, what string) {
 	h.Set("manifest.json", fmt.Sprintf(`{"sources": {"lldp": %q}}`, what))
@@ -112,6 +129,11 @@ func TestSilent(t *testing.T) {
 				hear(h, mark, right.hex()[:60], "zz")
 			}
 		}, "expect: warn lldp_silent eth0\nsays: 6 malformed"},
+		{"a crowd was heard, and now others are refused", func(h *hosttest.Host) {
+			hear(h, "", crowd(16)...)
+			hear(h, "150s", right.hex())
+		}, "expect: warn lldp_silent eth0\nsays: 1 frames of other neighbours were refused\nsays: so many names"},
+		{"link cannot be read", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Fail("net/eth0/carrier", "EACCES"); quiet(h, "3m") }, "expect: unknown lldp_silent eth0\nsays: link cannot be read"},
 		{"a bond's leg", func(h *hosttest.Host) {
 			h.Link(h.Dev("0000:16:00.0").Dir+"/net/eth0/master", "sys/devices/virtual/net/bond0")
 			h.Set("sys/devices/virtual/net/bond0/bonding/mode", "802.3ad 4")
@@ -208,6 +230,53 @@ func TestCabling(t *testing.T) {
 			hear(h, "30s", wrong.hex())
 			hear(h, "60s", wrong.hex())
 		}, "expect: fail lldp_cabling eth0\nsays: Ethernet16\nnever: info lldp_many *"},
+		{"pulled, and still remembered", func(h *hosttest.Host) {
+			hear(h, "", remembered.hex())
+			h.At("10s").Dev("0000:16:00.0").At("10s").Set("net/eth0/carrier", "0")
+			quiet(h, "30s")
+		}, "expect: warn lldp_cabling eth0\nsays: no link\nnever: ok|info lldp_many eth0\nnever: ok lldp_silent eth0"},
+		{"no link at once", func(h *hosttest.Host) { hear(h, "", right.hex()); h.Dev("0000:16:00.0").Set("net/eth0/carrier", "0") }, "expect: warn lldp_cabling eth0\nsays: no link"},
+		{"silent, and still remembered", func(h *hosttest.Host) {
+			hear(h, "", remembered.hex())
+			quiet(h, "10m")
+		}, "expect: warn lldp_cabling eth0\nsays: 10m0s"},
+		{"the link was down, and nobody was heard since", func(h *hosttest.Host) {
+			hear(h, "", remembered.hex())
+			flap(h, "10s", 2)
+			quiet(h, "60s")
+		}, "expect: unknown lldp_cabling eth0\nsays: nothing heard for 50s\nexpect: unknown lldp_silent eth0"},
+		{"moved and put back, the wrong one is still remembered", func(h *hosttest.Host) {
+			hear(h, "", right.hex())
+			hear(h, "10s", said{"leaf-02", "Ethernet12", "", 3600}.hex())
+			flap(h, "10s", 2)
+			hear(h, "60s", right.hex())
+			flap(h, "60s", 4)
+			quiet(h, "70s")
+		}, "expect: ok lldp_cabling eth0\nexpect: ok lldp_many eth0"},
+		{"moved to where it was before", func(h *hosttest.Host) {
+			hear(h, "", said{"leaf-02", "Ethernet12", "", 3600}.hex())
+			hear(h, "10s", right.hex())
+			flap(h, "10s", 2)
+			hear(h, "60s", other.hex())
+			flap(h, "60s", 4)
+			quiet(h, "70s")
+		}, "expect: info lldp_cabling eth0\nsays: since 10s"},
+		{"the wrong one is back after its time was over", func(h *hosttest.Host) {
+			hear(h, "", said{"leaf-02", "Ethernet12", "", 20}.hex())
+			hear(h, "40s", said{"leaf-02", "Ethernet12", "", 20}.hex())
+			quiet(h, "45s")
+		}, "expect: fail lldp_cabling eth0"},
+		{"a long memory, and another since", func(h *hosttest.Host) {
+			hear(h, "", remembered.hex())
+			for _, mark := range []string{"30s", "60s", "90s", "120s"} {
+				hear(h, mark, other.hex())
+			}
+		}, "expect: fail lldp_cabling eth0\nsays: leaf-02"},
+		{"moved with a full table", func(h *hosttest.Host) {
+			hear(h, "", crowd(16)...)
+			flap(h, "10s", 2)
+			hear(h, "20s", right.hex())
+		}, "expect: ok lldp_cabling eth0\nexpect: ok lldp_silent eth0"},
 		{"put right", func(h *hosttest.Host) {
 			hear(h, "", wrong.hex())
 			hear(h, "30s", right.hex())
@@ -231,11 +300,7 @@ func TestCabling(t *testing.T) {
 			hear(h, "60s", right.hex())
 		}, "expect: ok lldp_cabling eth0\nnever: info lldp_many *"},
 		{"a flood of names", func(h *hosttest.Host) {
-			frames := []string{right.hex()}
-			for i := range 1000 {
-				frames = append(frames, said{fmt.Sprint("x", i), "y", "", 120}.hex())
-			}
-			hear(h, "", frames...)
+			hear(h, "", append([]string{right.hex()}, crowd(1000)...)...)
 		}, "expect: info lldp_many eth0\nsays: 16 neighbours\nnever: fail lldp_cabling *"},
 		{"hostile names", func(h *hosttest.Host) {
 			hear(h, "", said{"leaf\"\n\x1b[2J\xff", `a"} 1\`, strings.Repeat("x", 511), 120}.hex())
@@ -247,5 +312,25 @@ func TestCabling(t *testing.T) {
 			test.change(h)
 			h.Expect(test.expect)
 		})
+	}
+}
+
+// A plan that only says which rail a port is of says nothing of cables.
+func TestRailOfPlan(t *testing.T) {
+	for _, test := range []struct{ plan, expect string }{
+		{"plan: {cabling: [{port: eth0, rail: 0}]}", "expect: warn lldp_rail eth7\nsays: leaf-02"},
+		{"plan: {cabling: [{port: eth0, switch: leaf-01}]}", "never: ok|info|warn|unknown lldp_rail *"},
+	} {
+		h := hosttest.New(t)
+		roles := ""
+		for i, leaf := range []said{right, right, right, right, other, other, other, right} {
+			bus, name := 0x15+2*i, fmt.Sprint("eth", i)
+			h.Port(fmt.Sprintf("0000:%02x:01.0", bus), "", "16x16")
+			h.NIC(fmt.Sprintf("0000:%02x:00.0", bus+1), fmt.Sprintf("0000:%02x:01.0", bus), "16x16").Netdev(name, 400)
+			h.Set("lldp/"+name+".hex", leaf.hex())
+			roles += name + ": compute, "
+		}
+		h.Set("fabricd.yaml", strings.TrimSuffix(test.plan, "}")+", roles: {"+roles+"}}")
+		h.Expect(test.expect)
 	}
 }

@@ -3,6 +3,7 @@
 package lldp
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -45,7 +46,20 @@ func one(yes bool) float64 {
 type neighbour struct {
 	lldp.Neighbour
 	netdev, address string
+	ids             [2]string // of chassis and port; no two neighbours of a port have the same
 	at              time.Duration
+}
+
+// idsOf writes a neighbour's ids; where that is how another's are written already,
+// as what cannot be shown was left out or only the subtypes differ, with their
+// subtypes and in hex.
+func idsOf(n *lldp.Neighbour, known map[[2]string]bool) [2]string {
+	ids := [2]string{n.Chassis.String(), n.Port.String()}
+	if known[ids] {
+		ids = [2]string{fmt.Sprintf("%s:%x", n.Chassis.Kind(), n.Chassis.Value), fmt.Sprintf("%s:%x", n.Port.Kind(), n.Port.Value)}
+	}
+	known[ids] = true
+	return ids
 }
 
 func neighbourRows(v *collectors.View, units []collectors.Unit[Reading]) []neighbour {
@@ -55,8 +69,9 @@ func neighbourRows(v *collectors.View, units []collectors.Unit[Reading]) []neigh
 		if n == nil {
 			continue
 		}
+		known := map[[2]string]bool{}
 		for _, heard := range u.Reading.Neighbours {
-			rows = append(rows, neighbour{heard, n.Name, n.Function.Address, v.At})
+			rows = append(rows, neighbour{heard, n.Name, n.Function.Address, idsOf(&heard, known), v.At})
 		}
 	}
 	return rows
@@ -68,8 +83,8 @@ func neighbourColumns() collectors.Columns[neighbour] {
 	}
 	key := []collectors.Label[neighbour]{
 		label("netdev", func(n *neighbour) string { return n.netdev }),
-		label("chassis_id", func(n *neighbour) string { return n.Chassis.String() }),
-		label("port_id", func(n *neighbour) string { return n.Port.String() }),
+		label("chassis_id", func(n *neighbour) string { return n.ids[0] }),
+		label("port_id", func(n *neighbour) string { return n.ids[1] }),
 	}
 	return collectors.Columns[neighbour]{
 		Labels: key,

@@ -31,8 +31,10 @@ func worse(a, b match) match {
 	return same
 }
 
-// SameSystem compares a plan's name of a switch with what a neighbour says of
-// itself. A name without a domain is the same as one with any.
+// sameSystem compares a plan's name of a switch with what a neighbour says of
+// itself. A name without a domain, or with a part of it, is the same as the
+// whole. Without a system's name the chassis id may be it, or may be no name at
+// all: unless both are of one form, another one says nothing.
 func sameSystem(plan string, n *lldp.Neighbour) match {
 	if mac, ok := parseMAC(plan); ok {
 		if !n.Chassis.IsMAC() {
@@ -43,16 +45,16 @@ func sameSystem(plan string, n *lldp.Neighbour) match {
 	if address, err := netip.ParseAddr(plan); err == nil {
 		return sameAddress(address, n)
 	}
-	var names []string
-	for _, name := range []string{n.SystemName, chassisName(n)} {
-		if name = lldp.Text(name); name != "" {
-			names = append(names, name)
-		}
+	name, id := lldp.Text(n.SystemName), chassisName(n)
+	switch {
+	case sameHost(plan, name) || sameHost(plan, id):
+		return same
+	case name != "":
+		return different
+	case n.Chassis.Subtype == lldp.ChassisLocal: // leaf-02 is not leaf-01; a serial number may be
+		return sameName(plan, id)
 	}
-	if len(names) == 0 {
-		return unknown
-	}
-	return matched(slices.ContainsFunc(names, func(name string) bool { return sameHost(plan, name) }))
+	return unknown
 }
 
 func matched(is bool) match {
@@ -71,14 +73,21 @@ func chassisName(n *lldp.Neighbour) string {
 	return n.Chassis.String()
 }
 
+// sameAddress looks among the addresses of a system for one. Others of its
+// family alone say that it is another's: a switch may announce one family.
 func sameAddress(a netip.Addr, n *lldp.Neighbour) match {
+	a = a.Unmap()
+	if ip, ok := n.Chassis.IP(); ok && ip.Unmap() == a {
+		return same
+	}
 	m := unknown
 	for _, managed := range n.Management() {
-		if ip, ok := managed.IP(); ok {
+		ip, ok := managed.IP()
+		switch ip = ip.Unmap(); {
+		case ok && ip == a:
+			return same
+		case ok && ip.Is4() == a.Is4():
 			m = different
-			if ip.Unmap() == a.Unmap() {
-				return same
-			}
 		}
 	}
 	return m
@@ -86,12 +95,10 @@ func sameAddress(a netip.Addr, n *lldp.Neighbour) match {
 
 func sameHost(a, b string) bool {
 	a, b = strings.TrimSuffix(strings.TrimSpace(a), "."), strings.TrimSuffix(b, ".")
-	shortA, domainA, _ := strings.Cut(a, ".")
-	shortB, domainB, _ := strings.Cut(b, ".")
-	if domainA == "" || domainB == "" {
-		a, b = shortA, shortB
+	if len(a) > len(b) {
+		a, b = b, a
 	}
-	return strings.EqualFold(a, b)
+	return a != "" && strings.EqualFold(a, b[:len(a)]) && (len(a) == len(b) || b[len(a)] == '.')
 }
 
 // parseMAC reads a MAC address as people write it.
@@ -105,7 +112,8 @@ func parseMAC(s string) (string, bool) {
 
 // samePort compares a plan's name of a switch's port with what a neighbour says
 // of its port: with the id and with the description, as one may be the name
-// and the other an alias. One that is the same suffices.
+// and the other an alias. One that is the same suffices. A mere number that the
+// switch made up (local) differs from none.
 func samePort(plan string, n *lldp.Neighbour) match {
 	if mac, ok := parseMAC(plan); ok {
 		if !n.Port.IsMAC() {
@@ -116,6 +124,9 @@ func samePort(plan string, n *lldp.Neighbour) match {
 	id, description := unknown, sameName(plan, lldp.Text(n.PortDescription))
 	if !n.Port.IsMAC() && n.Port.Subtype != lldp.PortAddress {
 		id = sameName(plan, n.Port.String())
+	}
+	if id == different && n.Port.Subtype == lldp.PortLocal && !strings.ContainsFunc(strings.TrimSpace(plan), noDigit) {
+		id = unknown // the one may be the panel's number, the other SNMP's
 	}
 	switch {
 	case id == same || description == same:
@@ -199,6 +210,8 @@ func parseName(s string) (n name, ok bool) {
 	}
 	return n, true
 }
+
+func noDigit(r rune) bool { return r < '0' || r > '9' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 

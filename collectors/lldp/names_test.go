@@ -3,8 +3,11 @@
 package lldp
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/lldp"
 )
 
@@ -89,6 +92,11 @@ func TestSamePort(t *testing.T) {
 		{"02:00:00:00:00:01", mac, "Ethernet12", same},
 		{"0200.0000.0002", mac, "Ethernet12", different},
 		{"02:00:00:00:00:01", local("Ethernet12"), "", unknown},
+		{"12", local("513"), "", unknown}, // SNMP's number
+		{" 12", local("513"), "et-0/0/12", unknown},
+		{"12", local("12"), "", same},
+		{"12", local("513"), "13", different},
+		{"12", lldp.PortID{Subtype: lldp.PortName, Value: "13"}, "", different},
 		{"1", lldp.PortID{Subtype: lldp.PortAddress, Value: "\x01\x0a\x00\x00\x01"}, "", unknown},
 	} {
 		n := neighbourOf(lldp.Frame{Port: test.id, PortDescription: test.description})
@@ -100,6 +108,9 @@ func TestSamePort(t *testing.T) {
 
 func TestSameSystem(t *testing.T) {
 	mac := lldp.ChassisID{Subtype: lldp.ChassisMAC, Value: "\x02\x00\x00\x00\x00\x01"}
+	local := func(s string) lldp.ChassisID { return lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: s} }
+	ip := lldp.ChassisID{Subtype: lldp.ChassisAddress, Value: "\x01\x0a\x00\x00\x01"}
+	six := []lldp.TLV{lldp.Management{Family: 2, Address: "\xfd" + strings.Repeat("\x00", 14) + "\x02"}.TLV()}
 	address := []lldp.TLV{lldp.Management{Family: 1, Address: "\x0a\x00\x00\x01"}.TLV()}
 	for _, test := range []struct {
 		plan  string
@@ -114,12 +125,23 @@ func TestSameSystem(t *testing.T) {
 		{"leaf-01", lldp.Frame{Chassis: mac}, unknown},
 		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: "leaf-01"}}, same},
 		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: "x"}, SystemName: "leaf-01"}, same},
+		{"leaf-01.dc1", lldp.Frame{Chassis: mac, SystemName: "Leaf-01.dc1.example.com."}, same},
+		{"leaf-01.dc", lldp.Frame{Chassis: mac, SystemName: "leaf-01.dc1.example.com"}, different},
+		{"leaf-01", lldp.Frame{Chassis: local("leaf-02")}, different},
+		{"leaf-01", lldp.Frame{Chassis: local("8c:85:90")}, unknown},
+		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisComponent, Value: "FOX1234ABCD"}}, unknown},
+		{"leaf-01", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisName, Value: "mgmt0"}}, unknown},
+		{"mgmt1", lldp.Frame{Chassis: lldp.ChassisID{Subtype: lldp.ChassisName, Value: "mgmt0"}}, unknown},
 		{"02:00:00:00:00:01", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, same},
 		{"02:00:00:00:00:02", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, different},
 		{"02:00:00:00:00:02", lldp.Frame{SystemName: "leaf-01"}, unknown},
 		{"10.0.0.1", lldp.Frame{Chassis: mac, Others: address}, same},
 		{"10.0.0.2", lldp.Frame{Chassis: mac, Others: address}, different},
 		{"10.0.0.2", lldp.Frame{Chassis: mac, SystemName: "leaf-01"}, unknown},
+		{"10.0.0.1", lldp.Frame{Chassis: mac, Others: six}, unknown},
+		{"fd00::1", lldp.Frame{Chassis: mac, Others: six}, different},
+		{"10.0.0.1", lldp.Frame{Chassis: ip, Others: six}, same},
+		{"10.0.0.2", lldp.Frame{Chassis: ip}, unknown}, // it may have both
 	} {
 		if got := sameSystem(test.plan, neighbourOf(test.frame)); got != test.want {
 			t.Errorf("%s against %+v: %d, want %d", test.plan, test.frame, got, test.want)
@@ -135,4 +157,33 @@ func FuzzSameName(f *testing.F) {
 			t.Error("the order matters")
 		}
 	})
+}
+
+// Neighbours of one port whose ids look alike have each a row of their own.
+func TestNeighboursApart(t *testing.T) {
+	local := func(s string) lldp.ChassisID { return lldp.ChassisID{Subtype: lldp.ChassisLocal, Value: s} }
+	named := func(s string) lldp.ChassisID { return lldp.ChassisID{Subtype: lldp.ChassisName, Value: s} }
+	for _, pair := range [][2]lldp.ChassisID{
+		{local("leaf"), named("leaf")},
+		{local("leaf"), local("leaf ")},
+		{local("leaf"), local("leaf\x00")},
+		{local("6162ff"), {Subtype: lldp.ChassisMAC, Value: "ab\xff"}},
+		{local("a\u202eb"), local("a\u202db")},
+		{local("\x01" + strings.Repeat("x", 200) + "1"), local("\x01" + strings.Repeat("x", 200) + "2")},
+	} {
+		n := &probes.Netdev{Name: "eth0", Function: &probes.Function{}, Port: true, Type: 1}
+		heard := &lldp.State{Neighbours: []lldp.Neighbour{*neighbourOf(lldp.Frame{Chassis: pair[0]}), *neighbourOf(lldp.Frame{Chassis: pair[1]})}}
+		v := &collectors.View{Inventory: &probes.Inventory{Netdevs: []*probes.Netdev{n}}}
+		seen := map[string]bool{}
+		for _, row := range neighbourRows(v, []collectors.Unit[Reading]{{Name: "eth0", Reading: &Reading{State: heard}}}) {
+			key := ""
+			for _, label := range neighbourColumns().Labels {
+				key += label.Get(&row) + "\n"
+			}
+			seen[key] = true
+		}
+		if len(seen) != len(pair) {
+			t.Errorf("%q and %q: %v", pair[0].Value, pair[1].Value, seen)
+		}
+	}
 }

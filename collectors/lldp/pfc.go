@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/collectors/roce"
@@ -17,19 +18,23 @@ import (
 
 func pfcCheck() collectors.Check[port] {
 	return collectors.Check[port]{
-		Name:   "lldp_pfc",
-		Help:   "Fails when the switch announces (DCBX, of the standard or CEE) priority flow control on other priorities than the host has it on; warns when traffic classes or the priorities of applications and DSCPs differ. Where firmware speaks DCBX, what the driver says of the peer stands in for the frames.",
-		Silent: "ports without a neighbour; management ports without flow control of their own (info); classes that no priority uses; applications that only one side names. Neighbours that announce nothing, and drivers that do not answer, are unknown.",
-		Uses:   []string{roce.Name},
-		Eval:   pfc,
+		Name:       "lldp_pfc",
+		Help:       "Fails when the switch announces (DCBX, of the standard or CEE) priority flow control on other priorities than the host has it on; warns when traffic classes or the priorities of applications and DSCPs differ. Where firmware speaks DCBX, what the driver says of the peer stands in for the frames.",
+		Silent:     "ports without link or neighbour; management ports without flow control of their own (info); classes that no priority uses; algorithms that the driver does not tell; applications that only one side names. Neighbours that announce nothing or have fallen silent, and drivers that do not answer, are unknown.",
+		Thresholds: []collectors.Threshold{silence},
+		Uses:       []string{roce.Name},
+		Eval:       pfc,
 	}
 }
 
 func pfc(p *port, e *collectors.Env[port]) collectors.Verdict {
+	if p.Carrier.OK && !p.Carrier.V {
+		return collectors.Verdict{}
+	}
 	own, err := hostDCB(e.View, p.n.Name)
-	a := p.announcement(own)
+	a := p.announcement(own, seconds(e.Threshold(silence.Name)))
 	if a.empty() {
-		return p.nothingAnnounced()
+		return p.nothingAnnounced(seconds(e.Threshold(silence.Name)))
 	}
 	if own == nil {
 		return collectors.Verdictf(collectors.Unknown, "the switch announces %s; how the host is set cannot be read: %v", a.describe(), err)
@@ -42,21 +47,23 @@ func pfc(p *port, e *collectors.Env[port]) collectors.Verdict {
 }
 
 func (p *port) comparePFC(a *announcement, own *dcb.Config) collectors.Verdict {
-	var wrong []string
-	if a.pfc.OK && own.PFC != nil && a.pfc.V != maskOf(own.PFC.Enabled) {
-		mask, status := maskOf(own.PFC.Enabled), collectors.Fail
-		if mask == 0 && p.role == topo.Management { // nothing there wants a lossless network
-			status = collectors.Info
-		}
-		return collectors.Verdictf(status, "priority flow control is on for %s at the switch and for %s at the host: %s", priorities(a.pfc.V), priorities(mask), lopsided(a.pfc.V, mask)).
+	var mask uint8
+	if own.PFC != nil {
+		mask = maskOf(own.PFC.Enabled)
+	}
+	bad, worse := collectors.Warn, collectors.Fail
+	if mask == 0 && p.role == topo.Management { // nothing there wants a lossless network
+		bad, worse = collectors.Info, collectors.Info
+	}
+	if a.pfc.OK && own.PFC != nil && a.pfc.V != mask {
+		return collectors.Verdictf(worse, "priority flow control is on for %s at the switch and for %s at the host: %s", priorities(a.pfc.V), priorities(mask), lopsided(a.pfc.V, mask)).
 			Remedyf("set both to the same: at the host dcb pfc set dev %s prio-pfc …, or mlnx_qos -i %s --pfc …; or the switch's port", p.n.Name, p.n.Name).
 			With(a.source+" PFC", priorities(a.pfc.V)).With("dcbnl PFC", priorities(mask))
 	}
-	wrong = append(wrong, a.otherClasses(own.ETS)...)
-	wrong = append(wrong, a.otherApps(own.App)...)
+	wrong := append(a.otherClasses(own.ETS), a.otherApps(own.App)...)
 	switch {
 	case len(wrong) > 0:
-		return collectors.Verdictf(collectors.Warn, "%s", strings.Join(wrong, "; ")).
+		return collectors.Verdictf(bad, "%s", strings.Join(wrong, "; ")).
 			Remedyf("set host and switch to the same map: dcb app show dev %s, dcb ets show dev %s", p.n.Name, p.n.Name).With("announced by", a.source)
 	case !a.pfc.OK:
 		return collectors.Verdictf(collectors.Unknown, "the switch announces %s, but not its priority flow control", a.describe())
@@ -80,10 +87,10 @@ func hostDCB(v *collectors.View, netdev string) (*dcb.Config, error) {
 	return nil, errors.New("the " + roce.Name + " collector has no reading")
 }
 
-// announcement gives what the one neighbour announces or, where no frame says
-// it, what the driver says of the peer.
-func (p *port) announcement(own *dcb.Config) announcement {
-	if n := p.neighbour(); n != nil {
+// announcement gives what the one neighbour announces, if it was heard of late,
+// or, where no frame says it, what the driver says of the peer.
+func (p *port) announcement(own *dcb.Config, patience time.Duration) announcement {
+	if n := p.neighbour(); n != nil && p.hears(patience) {
 		if a := announced(n.Frame); !a.empty() {
 			return a
 		}
@@ -94,10 +101,16 @@ func (p *port) announcement(own *dcb.Config) announcement {
 	return announcement{}
 }
 
-func (p *port) nothingAnnounced() collectors.Verdict {
+func (p *port) nothingAnnounced(patience time.Duration) collectors.Verdict {
 	switch {
-	case len(p.present) == 0:
+	case len(p.Neighbours) == 0:
 		return collectors.Verdict{}
+	case !p.hears(patience):
+		n, since := &p.Neighbours[len(p.Neighbours)-1], ""
+		if p.Stale(n) {
+			since = ", before the link was lost"
+		}
+		return collectors.Verdictf(collectors.Unknown, "%s was last heard %s ago%s: what it announced says nothing of now", describe(n), ago(p.at-n.Last), since)
 	case len(p.present) > 1:
 		return collectors.Verdictf(collectors.Unknown, "several neighbours on one port: see lldp_many")
 	}
@@ -167,7 +180,7 @@ func (e *classes) differs(own *dcb.ETS) []string {
 	}
 	for c := range used {
 		switch {
-		case !used[c]:
+		case !used[c] || own.Algorithm[c] == "": // the driver does not tell
 		case e.algorithm[c] != own.Algorithm[c]:
 			wrong = append(wrong, fmt.Sprintf("traffic class %d is %s at the switch and %s at the host", c, e.algorithm[c], own.Algorithm[c]))
 		case e.algorithm[c] == weighted && e.bandwidth[c] != own.Bandwidth[c]:

@@ -60,6 +60,8 @@ func TestPFC(t *testing.T) {
 		{"CEE's application differs", dcbnl, []func(*lldp.Frame){cee(feature, 8, lldp.CEEApp{Protocol: 4791, Selector: 1, Priorities: 16})}, "expect: warn lldp_pfc eth0"},
 		{"the standard counts before CEE", dcbnl, []func(*lldp.Frame){pfc(8), cee(feature, 0)}, "expect: ok lldp_pfc eth0\nsays: by CEE it has priority flow control on none"},
 		{"both differ, and not in the same", dcbnl, []func(*lldp.Frame){pfc(0x18), cee(feature, 0x10)}, "expect: fail lldp_pfc eth0\nsays: pauses on 4\nsays: by CEE it has priority flow control on 4"},
+		{"CEE has what the standard does not say", dcbnl, []func(*lldp.Frame){apps(lldp.App{Priority: 3, Selector: lldp.SelectDSCP, Protocol: 26}), cee(feature, 0x10)}, "expect: fail lldp_pfc eth0\nsays: pauses on 4"},
+		{"the driver does not tell algorithms", `{"pfc": {"cap": 8, "enabled": [3]}, "ets": {"cap": 8, "priority_tc": [0, 0, 0, 1, 0, 0, 0, 0]}}`, []func(*lldp.Frame){pfc(8), asItIs}, "expect: ok lldp_pfc eth0"},
 		{"firmware speaks", `{"dcbx": ["lld_managed"], "pfc": {"cap": 8, "enabled": [3]}, "peer": {"pfc": {"cap": 8, "enabled": [4]}}}`, nil, "expect: fail lldp_pfc eth0\nsays: 4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,10 +77,46 @@ func TestPFC(t *testing.T) {
 
 // A management port that wants no lossless network is no fault.
 func TestPFCManagement(t *testing.T) {
-	h := hosttest.New(t)
-	h.Port("0000:15:01.0", "", "16x16")
-	h.NIC("0000:16:00.0", "0000:15:01.0", "16x16").Netdev("eth0", 10)
-	h.Set("dcb/eth0.json", `{"pfc": {"cap": 8, "enabled": []}}`)
-	hear(h, "", right.hex(func(f *lldp.Frame) { f.PFC = lldp.PFC{Enabled: 8, Present: true} }))
-	h.Expect("expect: info lldp_pfc eth0")
+	for _, test := range []struct{ name, ets, expect string }{
+		{"flow control", "", "expect: info lldp_pfc eth0\nsays: flow control is on for 3"},
+		{"traffic classes", `, "ets": {"priority_tc": [0, 1, 2, 3, 4, 5, 6, 7]}`, "expect: info lldp_pfc eth0\nsays: traffic class"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := hosttest.New(t)
+			h.Port("0000:15:01.0", "", "16x16")
+			h.NIC("0000:16:00.0", "0000:15:01.0", "16x16").Netdev("eth0", 10)
+			h.Set("dcb/eth0.json", `{"pfc": {"cap": 8, "enabled": []}`+test.ets+`}`)
+			hear(h, "", right.hex(func(f *lldp.Frame) {
+				f.PFC, f.ETS.Present = lldp.PFC{Enabled: 8, Present: true}, true
+				if test.ets != "" {
+					f.PFC.Enabled = 0
+				}
+			}))
+			h.Expect(test.expect)
+		})
+	}
+}
+
+// What was announced is not held to be so for longer than it is known.
+func TestPFCOfBefore(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*hosttest.Host)
+		expect string
+	}{
+		{"pulled", func(h *hosttest.Host) {
+			h.At("10s").Dev("0000:16:00.0").At("10s").Set("net/eth0/carrier", "0")
+			quiet(h, "60s")
+		}, "never: ok|fail|unknown lldp_pfc eth0"},
+		{"the link was down", func(h *hosttest.Host) { flap(h, "10s", 2); quiet(h, "60s") }, "expect: unknown lldp_pfc eth0\nsays: before the link was lost"},
+		{"silent", func(h *hosttest.Host) { quiet(h, "10m") }, "expect: unknown lldp_pfc eth0\nsays: last heard 10m0s ago"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := machine(t)
+			h.Set("dcb/eth0.json", dcbnl)
+			hear(h, "", remembered.hex(func(f *lldp.Frame) { f.PFC = lldp.PFC{Capability: 8, Enabled: 8, Present: true} }))
+			test.change(h)
+			h.Expect(test.expect)
+		})
+	}
 }

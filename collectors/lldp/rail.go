@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes/lldp"
 	"github.com/fabricd/fabricd/probes/topo"
 )
@@ -17,13 +18,14 @@ func railCheck() collectors.Check[port] {
 	return collectors.Check[port]{
 		Name:   "lldp_rail",
 		Help:   "Without a plan: warns when the compute ports, in PCI order, are spread over the leaves in equal runs or in turn but for one port, or one swapped pair. These are named.",
-		Silent: "fewer than four compute ports; one leaf for all, or one for each; leaves that show no pattern, and those that show two; with a cabling plan, which lldp_cabling judges.",
+		Silent: "fewer than four compute ports; one leaf for all, or one for each; leaves that show no pattern, and those that show two; with a cabling plan that names switches, which lldp_cabling judges.",
 		Eval:   rail,
 	}
 }
 
 func rail(p *port, e *collectors.Env[port]) collectors.Verdict {
-	if p.role != topo.Compute || len(e.View.Plan().Cabling) > 0 {
+	planned := slices.ContainsFunc(e.View.Plan().Cabling, func(c config.Cable) bool { return c.Leads() })
+	if p.role != topo.Compute || planned {
 		return collectors.Verdict{}
 	}
 	rails := computePorts(e.Rows)

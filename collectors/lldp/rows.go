@@ -25,7 +25,8 @@ type port struct {
 	other *config.Cable // of the same plan, which says something else
 	guest bool
 
-	// present are the neighbours but those that others have replaced.
+	// present are the neighbours but those that others have replaced, and those
+	// of before the link was lost.
 	present []lldp.Neighbour
 	// many says that there is more than one for certain: that two port ids of
 	// one chassis are not the same port before and after it was renamed.
@@ -57,18 +58,18 @@ func virtual(driver string) bool {
 	return slices.Contains([]string{"virtio_net", "virtio-pci", "vmxnet3", "ena", "gve", "mana", "hv_netvsc", "ibmveth", "e1000"}, driver)
 }
 
-// present gives the neighbours of a port at a moment, but those that others
-// have replaced: those that have fallen silent since another was first heard,
-// if it is the same chassis, if the link was down in between, or if half of the
-// silent one's time is over.
+// present gives the neighbours of a port at a moment, but those that were heard
+// before the link was lost, and those that others have replaced: those that have
+// fallen silent since another was first heard, if it is the same chassis, or if
+// half of the silent one's time is over, or four of the usual intervals are.
 func present(s *lldp.State, at time.Duration) []lldp.Neighbour {
 	var list []lldp.Neighbour
 	for i := range s.Neighbours {
 		old := &s.Neighbours[i]
 		replaced := slices.ContainsFunc(s.Neighbours, func(n lldp.Neighbour) bool {
-			return n.First > old.Last && (n.Chassis == old.Chassis || old.Last < s.Since || 2*(at-old.Last) >= ttl(old))
+			return n.First > old.Last && (n.Chassis == old.Chassis || at-old.Last >= min(ttl(old)/2, seconds(silence.Default)))
 		})
-		if !replaced {
+		if !replaced && !s.Stale(old) {
 			list = append(list, *old)
 		}
 	}
@@ -93,6 +94,12 @@ func several(list []lldp.Neighbour) bool {
 	return false
 }
 
+// hears says whether a neighbour was heard of late, however long it is to be
+// remembered.
+func (p *port) hears(patience time.Duration) bool {
+	return slices.ContainsFunc(p.present, func(n lldp.Neighbour) bool { return p.at-n.Last < patience })
+}
+
 // neighbour gives the one neighbour; nil if there are none or several.
 func (p *port) neighbour() *lldp.Neighbour {
 	if len(p.present) != 1 {
@@ -101,13 +108,10 @@ func (p *port) neighbour() *lldp.Neighbour {
 	return &p.present[0]
 }
 
-// changed says since when the neighbour is another one than before, if that is so.
+// changed says since when the one that is heard is another one than before, if
+// that is so: whom its time had run out and who is back is not.
 func (p *port) changed() (ago time.Duration, ok bool) {
-	n := p.neighbour()
-	if n == nil || n.First <= p.First {
-		return 0, false
-	}
-	return p.at - n.First, true
+	return p.at - p.Changed, p.Changed >= 0
 }
 
 // system names a neighbour's system.

@@ -29,8 +29,8 @@ func silent(p *port, e *collectors.Env[port]) collectors.Verdict {
 		return collectors.Verdict{}
 	}
 	quiet, limit := p.quiet(), seconds(e.Threshold(silence.Name))
-	if len(p.Neighbours) > 0 && p.at-p.Heard < limit {
-		n := p.Neighbours[len(p.Neighbours)-1]
+	if p.hears(limit) {
+		n := p.present[len(p.present)-1]
 		return collectors.Verdictf(collectors.OK, "hears %s, last %s ago", describe(&n), ago(p.at-p.Heard))
 	}
 	if p.Err != nil {
@@ -72,6 +72,9 @@ func (p *port) heardInstead() string {
 	if p.Gone >= 0 && p.Gone >= p.Heard {
 		parts = append(parts, fmt.Sprintf("the last one said goodbye %s ago", ago(p.at-p.Gone)))
 	}
+	if p.crowded() {
+		parts = append(parts, fmt.Sprintf("%d frames of other neighbours were refused: %d are remembered already", p.Counts[lldp.Refused], len(p.Neighbours)))
+	}
 	if n := p.Counts[lldp.Malformed]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d malformed frames came", n))
 	}
@@ -84,10 +87,15 @@ func (p *port) heardInstead() string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
+// crowded says whether frames come that were refused, since one was taken.
+func (p *port) crowded() bool { return p.Full >= 0 && p.Full >= p.Heard }
+
 // whoKeepsThem says what may keep the frames from the host.
 func (p *port) whoKeepsThem() string {
 	netdev, driver := p.n.Name, p.n.Function.Driver
 	switch {
+	case p.crowded():
+		return "frames come: see who sends them under so many names: tcpdump -e -i " + netdev + " ether proto 0x88cc"
 	case strings.HasPrefix(p.Agent, "fw-lldp-agent"):
 		return fmt.Sprintf("the NIC's firmware keeps LLDP to itself (%s): ethtool --set-priv-flags %s fw-lldp-agent off", p.Agent, netdev)
 	case p.Agent != "":
@@ -122,7 +130,7 @@ func manyCheck() collectors.Check[port] {
 		Silent: "a chassis whose port id changed: both are known until the old one's time is over; only when both are heard beyond that they are two.",
 		Eval: func(p *port, _ *collectors.Env[port]) collectors.Verdict {
 			switch {
-			case len(p.Neighbours) == 0:
+			case len(p.present) == 0:
 				return collectors.Verdict{}
 			case !p.many:
 				return collectors.Verdictf(collectors.OK, "one neighbour: %s", describe(&p.present[len(p.present)-1]))

@@ -69,6 +69,14 @@ func kind(names [lastSubtype + 1]string, subtype uint8) string {
 // IsMAC says whether the id is a MAC address.
 func (id ChassisID) IsMAC() bool { return id.Subtype == ChassisMAC && len(id.Value) == macLen }
 
+// IP gives the id if it is an address of IP.
+func (id ChassisID) IP() (netip.Addr, bool) {
+	if id.Subtype != ChassisAddress || len(id.Value) == 0 {
+		return netip.Addr{}, false
+	}
+	return ip(id.Value[0], id.Value[1:])
+}
+
 // IsMAC says whether the id is a MAC address.
 func (id PortID) IsMAC() bool { return id.Subtype == PortMAC && len(id.Value) == macLen }
 

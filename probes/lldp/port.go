@@ -4,10 +4,12 @@ package lldp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -56,12 +58,16 @@ type State struct {
 	Neighbours []Neighbour // the longest known first
 	// Since is when listening with link began; it may lie before the start.
 	Since time.Duration
-	// First and Heard are when a neighbour was heard for the first and the last
-	// time, Gone when one last said that it goes; negative: never.
-	First, Heard, Gone time.Duration
-	Carrier            probes.Value[bool]
+	Moments
+	Carrier probes.Value[bool]
 	// Err is why nobody listens.
 	Err error
+}
+
+// Stale says whether a neighbour was heard before the link was lost: since then
+// the cable may lead elsewhere, however long the neighbour is to be remembered.
+func (s *State) Stale(n *Neighbour) bool {
+	return n.Last < s.Since || s.Carrier.OK && !s.Carrier.V
 }
 
 // Open prepares to listen on an interface. Where that is not allowed, it is the
@@ -94,18 +100,22 @@ func (p *Port) Read(at time.Duration) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	flapped := p.flapped()
+	if flapped || up.OK && !up.V {
+		p.table.LinkLost(at)
+	}
 	lost, err := p.source.receive(func(frame []byte) { p.table.Receive(frame, at) })
 	p.table.Counts[Lost] += lost
-	p.listen(at, (up.V || !up.OK) && err == nil)
+	p.listen(at, (up.V || !up.OK) && err == nil, flapped)
 	return &State{
 		Counts: p.table.Counts, Neighbours: p.table.Neighbours(at),
-		Since: p.since, First: p.table.First, Heard: p.table.Heard, Gone: p.table.Gone, Carrier: up, Err: err,
+		Since: p.since, Moments: p.table.Moments, Carrier: up, Err: err,
 	}, nil
 }
 
 // listen notes since when somebody listens on a port with link.
-func (p *Port) listen(at time.Duration, on bool) {
-	if flapped := p.flapped(); on && p.on && !flapped {
+func (p *Port) listen(at time.Duration, on, flapped bool) {
+	if on && p.on && !flapped {
 		return
 	}
 	p.on, p.since = on, at
@@ -134,7 +144,7 @@ func (p *Port) link() (probes.Value[bool], error) {
 		return probes.Some(string(b) == "1"), nil
 	case probes.Gone(err):
 		return probes.Value[bool]{}, err
-	case probes.Refused(err):
+	case errors.Is(err, syscall.EINVAL):
 		return probes.Some(false), nil
 	}
 	return probes.None[bool](err), nil
@@ -196,12 +206,13 @@ func (r *recorded) listened() time.Duration {
 // swallowed says whether what is above an interface takes the frames before
 // those who ask for LLDP alone see them: Open vSwitch, or a bridge that
 // forwards them.
-func swallowed(h *probes.Host, n *probes.Netdev) bool {
-	if n.Master == "ovs-system" {
-		return true
+func swallowed(h *probes.Host, netdev string, dir *probes.Dir) bool {
+	master, err := dir.Readlink("master")
+	if err != nil || path.Base(master) == "ovs-system" {
+		return err == nil
 	}
 	const nearestBridge = 1 << 0x0e
-	b, err := h.ReadFile(path.Join(n.Path, "master/bridge/group_fwd_mask"))
+	b, err := h.ReadFile(path.Join(netdev, "master/bridge/group_fwd_mask"))
 	if err != nil {
 		return false
 	}

@@ -27,23 +27,27 @@ const (
 	maxAtOnce  = 1024             // frames taken in one read; the kernel drops those beyond its buffer
 	bufferSize = 1 << 20          // of the kernel, a port; net.core.rmem_max allows less
 	retryAfter = 30 * time.Second // a socket that was refused
+	lookAfter  = 10 * time.Second // at what is above the interface
 )
 
 // live listens on an interface of this machine. The socket is not waited on:
 // frames wait in the kernel's buffer until the next read.
 type live struct {
-	name  string
-	index *probes.Attr
-	tap   bool // take the frames before whoever is above the interface does
-	conn  *packet.Conn
-	on    int // the interface's number
-	err   error
-	tried time.Time
-	buf   [maxFrame]byte
+	name   string
+	index  *probes.Attr
+	above  func() bool // whoever is above the interface takes the frames (swallowed)
+	looked time.Time
+	tap    bool // take the frames before he does
+	conn   *packet.Conn
+	on     int // the interface's number
+	err    error
+	tried  time.Time
+	buf    [maxFrame]byte
 }
 
 func newLive(h *probes.Host, n *probes.Netdev, dir *probes.Dir) *live {
-	return &live{name: path.Base(n.Path), index: dir.Attr("ifindex", 16), tap: swallowed(h, n)}
+	above := func() bool { return swallowed(h, n.Path, dir) }
+	return &live{name: path.Base(n.Path), index: dir.Attr("ifindex", 16), above: above}
 }
 
 // An Ear hands over the frames of one interface of this machine as they are,
@@ -129,6 +133,19 @@ func (l *live) drain(fd int, take func([]byte)) {
 	}
 }
 
+// look sees whether what is above the interface takes the frames: an interface
+// may join a bridge or Open vSwitch, or leave it, at any time.
+func (l *live) look() {
+	if time.Since(l.looked) < lookAfter {
+		return
+	}
+	l.looked = time.Now()
+	if tap := l.above(); tap != l.tap {
+		l.tap = tap
+		l.hangUp()
+	}
+}
+
 // follow sees to it that the socket is on the interface that has the name now.
 func (l *live) follow() error {
 	text, err := l.index.Read()
@@ -140,7 +157,7 @@ func (l *live) follow() error {
 	if err != nil {
 		return err
 	}
-	if l.conn != nil && l.on == index {
+	if l.look(); l.conn != nil && l.on == index {
 		return nil
 	}
 	l.hangUp()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxNeighbours bounds a port's table. Those that are there keep their place:
-// whoever makes up names drives nobody out.
+// maxNeighbours bounds a port's table. Those that are there keep their place
+// while there is link: whoever makes up names drives nobody out.
 const maxNeighbours = 16
 
 // A Result is what became of a frame.
@@ -52,12 +52,26 @@ func (n *Neighbour) Until() time.Duration { return n.Last + time.Duration(n.TTL)
 // A Table holds the neighbours of one port. It is not safe for concurrent use.
 type Table struct {
 	Counts
-	// First and Heard are when a neighbour was heard for the first and the last
-	// time, Gone when one last said that it goes; negative: never.
-	First, Heard, Gone time.Duration
+	Moments
 
-	list  []entry
-	spare *Frame // that nobody holds
+	list []entry
+	newest
+	lost  time.Duration // when the link was
+	spare *Frame        // that nobody holds
+}
+
+// Moments are when something happened for the last time; negative: never.
+type Moments struct {
+	Heard   time.Duration // a neighbour was heard
+	Changed time.Duration // one that was not the one heard before it
+	Gone    time.Duration // one said that it goes
+	Full    time.Duration // one was refused: there are too many
+}
+
+// newest is who was heard last, whether still known or not.
+type newest struct {
+	chassis ChassisID
+	port    PortID
 }
 
 type entry struct {
@@ -66,7 +80,7 @@ type entry struct {
 }
 
 // NewTable makes an empty table.
-func NewTable() *Table { return &Table{First: -1, Heard: -1, Gone: -1} }
+func NewTable() *Table { return &Table{Moments: Moments{-1, -1, -1, -1}} }
 
 // Receive takes a frame that was heard at a moment, and says what became of it.
 func (t *Table) Receive(b []byte, at time.Duration) Result {
@@ -79,7 +93,8 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 	t.Expire(at)
 	for i := range t.list {
 		if e := &t.list[i]; bytes.Equal(e.raw, b) {
-			t.Heard, e.Last = at, at
+			e.Last = at
+			t.heard(e.Frame, at)
 			return Accepted
 		}
 	}
@@ -104,16 +119,39 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 	case i >= 0:
 		e := &t.list[i]
 		e.Frame, e.Last, e.raw = f, at, append(e.raw[:0], b...)
-	case len(t.list) >= maxNeighbours:
+	case !t.room():
+		t.Full = at
 		return Refused
 	default:
 		t.list = append(t.list, entry{Neighbour{f, at, at}, bytes.Clone(b)})
 	}
-	t.spare, t.Heard = nil, at
-	if t.First < 0 {
-		t.First = at
-	}
+	t.spare = nil
+	t.heard(f, at)
 	return Accepted
+}
+
+func (t *Table) heard(f *Frame, at time.Duration) {
+	who := newest{f.Chassis, f.Port}
+	if t.Heard >= 0 && t.newest != who {
+		t.Changed = at
+	}
+	t.Heard, t.newest = at, who
+}
+
+// LinkLost says that those heard before may be at another cable's end by now:
+// they give up their places when these are needed.
+func (t *Table) LinkLost(at time.Duration) { t.lost = at }
+
+// room says whether there is a place for one more, or makes it.
+func (t *Table) room() bool {
+	if len(t.list) < maxNeighbours {
+		return true
+	}
+	i := slices.IndexFunc(t.list, func(e entry) bool { return e.Last < t.lost })
+	if i >= 0 {
+		t.list = slices.Delete(t.list, i, i+1)
+	}
+	return i >= 0
 }
 
 // Expire forgets neighbours whose time is over.

@@ -4,6 +4,7 @@ package lldp
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -41,7 +42,7 @@ func TestTable(t *testing.T) {
 	receive(81, of("a", "1", 0), Shutdown)
 	receive(82, nil, Malformed)
 	receive(83, append([]byte{0xff}, of("a", "1", 120)[1:]...), Elsewhere)
-	if table.First != 0 || table.Heard != at(30) || table.Gone != at(81) {
+	if table.Moments != (Moments{Heard: at(30), Changed: at(30), Gone: at(81), Full: -1}) {
 		t.Errorf("%+v", table)
 	}
 	for i := range maxNeighbours {
@@ -50,8 +51,16 @@ func TestTable(t *testing.T) {
 	receive(91, of("late", "1", 120), Refused)
 	receive(92, of("0", "1", 30), Accepted) // who is known stays known
 	receive(123, of("late", "1", 120), Accepted)
-	if table.Counts != (Counts{Accepted: 3 + maxNeighbours + 2, Shutdown: 2, Malformed: 1, Elsewhere: 1, Refused: 1}) {
-		t.Errorf("%v", table.Counts)
+	if table.Counts != (Counts{Accepted: 3 + maxNeighbours + 2, Shutdown: 2, Malformed: 1, Elsewhere: 1, Refused: 1}) || table.Full != at(91) || table.Changed != at(123) {
+		t.Errorf("%+v", table)
+	}
+	receive(130, of("1", "1", 3600), Accepted)
+	table.LinkLost(at(130))
+	receive(131, of("new", "1", 120), Accepted) // in the place of one of before
+	receive(132, of("newer", "1", 120), Accepted)
+	known(132, maxNeighbours)
+	if !slices.ContainsFunc(table.Neighbours(at(132)), func(n Neighbour) bool { return n.Chassis.Value == "1" }) {
+		t.Error("who was heard since the link was lost gave his place up")
 	}
 }
 
@@ -61,6 +70,21 @@ func TestTableAllocations(t *testing.T) {
 	table.Receive(same, 0)
 	if n := testing.AllocsPerRun(100, func() { table.Receive(same, time.Second); table.Receive(broken[:14], time.Second) }); n > 2 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Who is back is the one who was there, unless another was heard in between.
+func TestChanged(t *testing.T) {
+	table := NewTable()
+	for i, step := range []struct {
+		who     string
+		changed time.Duration
+	}{{"a", -1}, {"a", -1}, {"b", 2}, {"b", 2}, {"a", 4}, {"a", 4}} {
+		at := time.Duration(i) * time.Minute
+		table.Receive(of(step.who, "1", 30), at) // forgotten before the next
+		if want := max(step.changed*time.Minute, -1); table.Changed != want {
+			t.Errorf("%s at %s: changed at %s, want %s", step.who, at, table.Changed, want)
+		}
 	}
 }
 
