@@ -83,6 +83,25 @@ func TestLLDP(t *testing.T) {
 	}
 }
 
+// A port with two neighbours is none of the cables of the plan that is printed.
+func TestSeveralNeighbours(t *testing.T) {
+	b, err := os.ReadFile(heard(t, "leaf-01", "leaf-02"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frame, _ := strings.Cut(string(b), "-- lldp/eth1.hex --\n")
+	host := file(t, "both.txtar", strings.Replace(string(b), "-- lldp/eth0.hex --\n", "-- lldp/eth0.hex --\n"+frame, 1))
+	for format, comment := range map[string]string{"csv": "# ", "dot": "\t// "} {
+		_, out, _ := fabricd("lldp", "--host", host, "--format", format)
+		if !strings.Contains(out, comment+`"gpu-07" "eth0" hears 2 neighbours`) || strings.Count(out, "eth0") != 1 {
+			t.Errorf("%s: %s", format, out)
+		}
+		if code, diff, errs := fabricd("lldp", "diff", "--host", host, file(t, "map."+format, out)); code != exitOK || strings.Count(diff, "as planned") != 1 {
+			t.Errorf("%s: %d, %s\n%s\n%s", format, code, errs, diff, out)
+		}
+	}
+}
+
 // A plan's names come from elsewhere: none reaches the terminal as it is.
 func TestHostilePlan(t *testing.T) {
 	host := heard(t, "leaf-01")
