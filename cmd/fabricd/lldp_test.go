@@ -161,7 +161,7 @@ func TestRoutePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := file(t, "routes.txtar", string(b)+`-- route.json --
-{"addresses": [{"netdev": "eth0", "prefix": "10.0.0.2/31"}, {"netdev": "eth1", "prefix": "10.0.1.2/24"}]}
+{"addresses": [{"netdev": "eth0", "prefix": "10.0.0.2/31"}, {"netdev": "eth1", "prefix": "10.0.1.2/24"}, {"netdev": "eth1", "prefix": "fd00::2/64"}]}
 `)
 	for _, test := range []struct {
 		args []string
@@ -177,6 +177,8 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth0", "--gateway", "eth0=x"}, exitUsage, "NETDEV=ADDRESS"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.9.1"}, exitUsage, "no next hop"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=10.0.1.3"}, exitUsage, "eth1 already has 10.0.1.1"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.255"}, exitUsage, "no next hop"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=fd00::1"}, exitOK, "ip -6 route replace default via fd00::1 dev eth1 src fd00::2 table 100"},
 		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
 		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
 	} {
