@@ -83,6 +83,25 @@ func TestLLDP(t *testing.T) {
 	}
 }
 
+// A port with two neighbours is none of the cables of the plan that is printed.
+func TestSeveralNeighbours(t *testing.T) {
+	b, err := os.ReadFile(heard(t, "leaf-01", "leaf-02"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frame, _ := strings.Cut(string(b), "-- lldp/eth1.hex --\n")
+	host := file(t, "both.txtar", strings.Replace(string(b), "-- lldp/eth0.hex --\n", "-- lldp/eth0.hex --\n"+frame, 1))
+	for format, comment := range map[string]string{"csv": "# ", "dot": "\t// "} {
+		_, out, _ := fabricd("lldp", "--host", host, "--format", format)
+		if !strings.Contains(out, comment+`"gpu-07" "eth0" hears 2 neighbours`) || strings.Count(out, "eth0") != 1 {
+			t.Errorf("%s: %s", format, out)
+		}
+		if code, diff, errs := fabricd("lldp", "diff", "--host", host, file(t, "map."+format, out)); code != exitOK || strings.Count(diff, "as planned") != 1 {
+			t.Errorf("%s: %d, %s\n%s\n%s", format, code, errs, diff, out)
+		}
+	}
+}
+
 // A plan's names come from elsewhere: none reaches the terminal as it is.
 func TestHostilePlan(t *testing.T) {
 	host := heard(t, "leaf-01")
@@ -142,7 +161,7 @@ func TestRoutePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := file(t, "routes.txtar", string(b)+`-- route.json --
-{"addresses": [{"netdev": "eth0", "prefix": "10.0.0.2/31"}, {"netdev": "eth1", "prefix": "10.0.1.2/24"}]}
+{"addresses": [{"netdev": "eth0", "prefix": "10.0.0.2/31"}, {"netdev": "eth1", "prefix": "10.0.1.2/24"}, {"netdev": "eth1", "prefix": "fd00::2/64"}]}
 `)
 	for _, test := range []struct {
 		args []string
@@ -158,6 +177,8 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth0", "--gateway", "eth0=x"}, exitUsage, "NETDEV=ADDRESS"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.9.1"}, exitUsage, "no next hop"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=10.0.1.3"}, exitUsage, "eth1 already has 10.0.1.1"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.255"}, exitUsage, "no next hop"},
+		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=fd00::1"}, exitOK, "ip -6 route replace default via fd00::1 dev eth1 src fd00::2 table 100"},
 		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
 		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
 	} {

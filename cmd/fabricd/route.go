@@ -32,7 +32,7 @@ func (a *app) routeCommand() {
 	c := parent.Command("plan", "Print the policy routing that keeps each rail's traffic on its own NIC: a table for each rail, a rule for each source address, and how that differs from what is in force. Changes nothing.")
 	enumVar(c.Flag("format", "ip (commands), networkd (drop-ins) or netplan (a file)."), "--format", &f.format, "ip", "networkd", "netplan")
 	c.Flag("port", "Interface of a rail, in the rails' order (repeatable); by default the compute ports, numbered by the cabling plan or else in PCI order.").PlaceHolder("NETDEV").StringsVar(&f.ports)
-	c.Flag("gateway", "Next hop of a rail (repeatable); by default the one that is routed over now, the other end of a link of two, or the switch's address by LLDP.").PlaceHolder("NETDEV=ADDRESS").StringsVar(&f.gateways)
+	c.Flag("gateway", "Next hop of a rail, one of a family (repeatable); by default the one that is routed over now, the other end of a link of two, or the switch's address by LLDP.").PlaceHolder("NETDEV=ADDRESS").StringsVar(&f.gateways)
 	c.Flag("table", "Number of rail 0's table (100).").Default("100").IntVar(&f.options.FirstTable)
 	c.Flag("priority", "Priority of rail 0's rules (1000).").Default("1000").IntVar(&f.options.FirstPriority)
 	durationVar(c.Flag("wait", "How long to listen for the switches at most (0s: not at all)."), "--wait", &f.wait, 0, 0, time.Hour)
@@ -141,13 +141,15 @@ func gateways(rails []routeplan.Rail, list []string) error {
 		netdev, text, _ := strings.Cut(item, "=")
 		address, err := netip.ParseAddr(text)
 		i := slices.IndexFunc(rails, func(r routeplan.Rail) bool { return r.Netdev == netdev })
-		switch {
-		case err != nil || address.Zone() != "" || i < 0:
+		if err != nil || address.Zone() != "" || i < 0 {
 			return usage("--gateway %s: want NETDEV=ADDRESS of one of the rails", probes.Printable(item))
-		case rails[i].Gateway.IsValid():
-			return usage("--gateway %s: %s already has %s", probes.Printable(item), netdev, rails[i].Gateway)
 		}
-		rails[i].Gateway = address
+		for _, other := range rails[i].Gateways {
+			if other.Is4() == address.Is4() {
+				return usage("--gateway %s: %s already has %s", probes.Printable(item), netdev, other)
+			}
+		}
+		rails[i].Gateways = append(rails[i].Gateways, address)
 	}
 	return nil
 }

@@ -106,7 +106,11 @@ func (m Map) WriteCSV(w io.Writer) error {
 	_ = c.Write([]string{"host", "port", "neighbour", "neighbour-port"})
 	m.each(func(port, system, far string) { _ = c.Write([]string{m.Host, port, system, far}) })
 	c.Flush()
-	return c.Error()
+	if err := c.Error(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, m.several("# "))
+	return err
 }
 
 // WriteDOT prints the cables as a Graphviz file.
@@ -116,6 +120,7 @@ func (m Map) WriteDOT(w io.Writer) error {
 	m.each(func(port, system, far string) {
 		fmt.Fprintf(&b, "\t%s:%s -- %s:%s;\n", quote(m.Host), quote(port), quote(system), quote(far))
 	})
+	b.WriteString(m.several("\t// "))
 	b.WriteString("}\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -125,12 +130,30 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
+// each lists the cables: of ports with one neighbour.
 func (m Map) each(f func(port, system, far string)) {
 	for _, l := range m.Links {
-		for i := range l.Neighbours {
-			f(l.Netdev.Name, lldp.SystemName(&l.Neighbours[i]), lldp.PortName(&l.Neighbours[i]))
+		if len(l.Neighbours) == 1 {
+			f(l.Netdev.Name, lldp.SystemName(&l.Neighbours[0]), lldp.PortName(&l.Neighbours[0]))
 		}
 	}
+}
+
+// several are comments on the ports that hear more than one neighbour: which
+// of them has the cable nobody knows, and a plan has one.
+func (m Map) several(mark string) string {
+	var b strings.Builder
+	for _, l := range m.Links {
+		if len(l.Neighbours) < 2 {
+			continue
+		}
+		var names []string
+		for i := range l.Neighbours {
+			names = append(names, quote(lldp.SystemName(&l.Neighbours[i]))+" "+quote(lldp.PortName(&l.Neighbours[i])))
+		}
+		fmt.Fprintf(&b, "%s%s %s hears %d neighbours, of which the plan is to name one: %s\n", mark, quote(m.Host), quote(l.Netdev.Name), len(names), strings.Join(names, ", "))
+	}
+	return b.String()
 }
 
 type jsonMap struct {

@@ -7,6 +7,7 @@
 package routeplan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -17,11 +18,11 @@ import (
 
 // A Rail is one interface whose traffic is to stay on it.
 type Rail struct {
-	Number  int
-	Netdev  string
-	Bond    bool
-	Gateway netip.Addr   // if the operator names one
-	Offered []netip.Addr // management addresses of the switch at the other end
+	Number   int
+	Netdev   string
+	Bond     bool
+	Gateways []netip.Addr // that the operator names: one of a family
+	Offered  []netip.Addr // management addresses of the switch at the other end
 }
 
 // Options are where tables and rules begin to count.
@@ -52,7 +53,9 @@ type Plan struct {
 	Rails []Planned
 	// Surplus are rules and routes in the plan's tables that are not the plan's.
 	Surplus []Item
-	Notes   []string
+	// Ahead are others' rules that the kernel looks at before the plan's.
+	Ahead []route.Rule
+	Notes []string
 }
 
 // A Planned rail is its items, in the order in which they are set.
@@ -85,31 +88,26 @@ func New(rails []Rail, s *route.State, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p.shared(s)
+	p.shared()
 	p.surplus(s)
+	p.ahead(s)
 	return p, nil
 }
 
-// rail plans one rail: for each of its addresses the network on the link, the
-// way out of it, and the rule that leads there.
+// rail plans one rail: the networks on its link, of each family one way out
+// of them, and for each of its addresses the rule that leads there.
 func (p *Plan) rail(r Rail, s *route.State, o Options) error {
-	if err := r.checkGateway(s); err != nil {
+	if err := r.checkGateways(s); err != nil {
 		return err
 	}
 	planned := Planned{Rail: r, Table: o.FirstTable + r.Number}
-	for _, a := range s.Addresses {
-		if a.Netdev != r.Netdev || !routable(a.Prefix.Addr()) {
-			continue
-		}
-		source := a.Prefix.Addr()
-		planned.add(s, Item{Route: &route.Route{Table: planned.Table, To: a.Prefix.Masked(), Netdev: r.Netdev, Source: source}})
-		if gateway, ok := r.gateway(a.Prefix, s); ok {
-			everywhere := netip.PrefixFrom(unspecified(source), 0)
-			planned.add(s, Item{Route: &route.Route{Table: planned.Table, To: everywhere, Gateway: gateway, Netdev: r.Netdev, Source: source}})
-		} else {
-			p.notef("%s: no next hop is known for %s: its table reaches that network alone (name one: --gateway %s=ADDRESS)", r.Netdev, a.Prefix.Masked(), r.Netdev)
-		}
-		planned.add(s, Item{Rule: &route.Rule{Priority: o.FirstPriority + r.Number, From: netip.PrefixFrom(source, source.BitLen()), Table: planned.Table}})
+	own := p.addresses(r, s)
+	for _, is4 := range []bool{true, false} {
+		planned.family(p, slices.DeleteFunc(slices.Clone(own), func(a netip.Prefix) bool { return a.Addr().Is4() != is4 }), s)
+	}
+	for _, a := range own {
+		source := a.Addr()
+		planned.Items = append(planned.Items, ruleItem(route.Rule{Priority: o.FirstPriority + r.Number, From: netip.PrefixFrom(source, source.BitLen()), Table: planned.Table}, s))
 	}
 	if len(planned.Items) == 0 {
 		p.notef("%s (rail %d) has no address that is routed: nothing is planned for it", r.Netdev, r.Number)
@@ -119,35 +117,98 @@ func (p *Plan) rail(r Rail, s *route.State, o Options) error {
 	return nil
 }
 
-// checkGateway refuses a next hop by which nothing leaves.
-func (r Rail) checkGateway(s *route.State) error {
-	if !r.Gateway.IsValid() {
-		return nil
+// addresses lists a rail's in their order, but those that an earlier rail has:
+// a rule sees only the address.
+func (p *Plan) addresses(r Rail, s *route.State) []netip.Prefix {
+	var own []netip.Prefix
+	for _, a := range s.Addresses {
+		if a.Netdev != r.Netdev || !routable(a.Prefix.Addr()) {
+			continue
+		}
+		if other := p.railOf(a.Prefix.Addr()); other != "" {
+			p.notef("%s is on %s and on %s: no rule can tell their traffic apart, and all of it takes %s; give each its own", a.Prefix.Addr(), other, r.Netdev, other)
+			continue
+		}
+		own = append(own, a.Prefix)
+	}
+	slices.SortFunc(own, netip.Prefix.Compare)
+	slices.SortStableFunc(own, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
+	return slices.CompactFunc(own, func(a, b netip.Prefix) bool { return a.Addr() == b.Addr() })
+}
+
+// railOf names the planned rail that has an address.
+func (p *Plan) railOf(a netip.Addr) string {
+	for _, r := range p.Rails {
+		if slices.ContainsFunc(r.Items, func(i Item) bool { return i.Rule != nil && i.Rule.From.Addr() == a }) {
+			return r.Netdev
+		}
+	}
+	return ""
+}
+
+// family plans the routes of one family's addresses. In a table is one route
+// to a network, and one default: of several sources the lowest is preferred.
+func (r *Planned) family(p *Plan, own []netip.Prefix, s *route.State) {
+	if len(own) == 0 {
+		return
 	}
 	var networks []string
-	found := false
-	for _, a := range s.Addresses {
-		if a.Prefix.Addr() == r.Gateway {
-			return fmt.Errorf("--gateway %s=%s: this is the machine's own address", r.Netdev, r.Gateway)
+	best, way := math.MaxInt, route.Route{}
+	for _, a := range own {
+		network, source := a.Masked(), a.Addr()
+		if slices.Contains(networks, network.String()) {
+			continue
 		}
-		if a.Netdev == r.Netdev && routable(a.Prefix.Addr()) {
-			networks = append(networks, a.Prefix.Masked().String())
-			found = found || reaches(a.Prefix, r.Gateway)
+		networks = append(networks, network.String())
+		if !network.IsSingleIP() { // of which nobody else is on the link
+			r.route(route.Route{Table: r.Table, To: network, Netdev: r.Netdev, Source: source}, s)
+		}
+		if gateway, rank := r.gateway(a, s); rank < best {
+			best, way = rank, route.Route{Table: r.Table, To: netip.PrefixFrom(unspecified(source), 0), Gateway: gateway, Netdev: r.Netdev, Source: source}
 		}
 	}
-	if !found {
-		return fmt.Errorf("--gateway %s=%s: this is no next hop in the port's networks (%s)", r.Netdev, r.Gateway, joined(networks))
+	if best == math.MaxInt {
+		p.notef("%s: no next hop is known for %s: its table reaches no other network (name one: --gateway %s=ADDRESS)", r.Netdev, joined(networks), r.Netdev)
+		return
+	}
+	r.route(way, s)
+}
+
+func (r *Planned) route(to route.Route, s *route.State) {
+	r.Items = append(r.Items, Item{Route: &to, InForce: slices.Contains(s.Routes, to)})
+}
+
+// checkGateways refuses next hops by which nothing leaves.
+func (r Rail) checkGateways(s *route.State) error {
+	for _, gateway := range r.Gateways {
+		var networks []string
+		found := false
+		for _, a := range s.Addresses {
+			if a.Prefix.Addr() == gateway {
+				return fmt.Errorf("--gateway %s=%s: this is the machine's own address", r.Netdev, gateway)
+			}
+			if a.Netdev == r.Netdev && routable(a.Prefix.Addr()) {
+				networks = append(networks, a.Prefix.Masked().String())
+				found = found || reaches(a.Prefix, gateway)
+			}
+		}
+		if !found {
+			return fmt.Errorf("--gateway %s=%s: this is no next hop in the port's networks (%s)", r.Netdev, gateway, joined(networks))
+		}
 	}
 	return nil
 }
 
-// reaches says whether an address is a neighbour's on a network's link.
+// reaches says whether an address is a neighbour's on a network's link: not
+// the network's own, nor all of it.
 func reaches(network netip.Prefix, a netip.Addr) bool {
 	switch {
 	case !a.IsValid() || a.IsMulticast() || a == network.Addr():
 		return false
 	case a.IsLinkLocalUnicast():
 		return a.Is6() == network.Addr().Is6()
+	case network.Bits() < a.BitLen()-1 && (a == network.Masked().Addr() || a.Is4() && !network.Contains(a.Next())):
+		return false
 	}
 	return network.Contains(a)
 }
@@ -164,76 +225,54 @@ func unspecified(a netip.Addr) netip.Addr {
 }
 
 // gateway finds the next hop out of a network: the operator's, the one that is
-// routed over today, the other end of a link of two, or the switch's own
-// address if it lies in the network.
-func (r Rail) gateway(network netip.Prefix, s *route.State) (netip.Addr, bool) {
+// routed over today, by the widest route, the other end of a link of two, or
+// the switch's own address if it lies in the network. Lower ranks are better;
+// the highest says that none is known.
+func (r Rail) gateway(network netip.Prefix, s *route.State) (best netip.Addr, rank int) {
 	fits := func(a netip.Addr) bool { return reaches(network, a) }
-	if fits(r.Gateway) {
-		return r.Gateway, true
+	if i := slices.IndexFunc(r.Gateways, fits); i >= 0 {
+		return r.Gateways[i], 0
 	}
-	for _, known := range s.Routes {
-		if known.Netdev == r.Netdev && fits(known.Gateway) {
-			return known.Gateway, true
+	var found *route.Route
+	for i := range s.Routes {
+		if known := &s.Routes[i]; known.Netdev == r.Netdev && fits(known.Gateway) && (found == nil || wider(known, found) < 0) {
+			found = known
 		}
 	}
+	if found != nil {
+		return found.Gateway, 1 + found.To.Bits()
+	}
+	const peer, switches = 1000, 1001
 	if bits := network.Addr().BitLen(); network.Bits() == bits-1 {
 		other := network.Masked().Addr()
 		if other == network.Addr() {
 			other = other.Next()
 		}
-		return other, true
+		return other, peer
 	}
 	for _, offered := range r.Offered {
 		if fits(offered) && !offered.IsLinkLocalUnicast() {
-			return offered, true
+			return offered, switches
 		}
 	}
-	return netip.Addr{}, false
+	return netip.Addr{}, math.MaxInt
 }
 
-// add adds an item, with whether it is in force.
-func (r *Planned) add(s *route.State, i Item) {
-	if i.Rule != nil {
-		i.InForce = slices.ContainsFunc(s.Rules, func(known route.Rule) bool {
-			return known.From == i.Rule.From && known.Table == i.Rule.Table && !known.Other
-		})
-	} else {
-		i.InForce = slices.Contains(s.Routes, *i.Route)
-	}
-	r.Items = append(r.Items, i)
-}
-
-// surplus finds what stands in the plan's way: rules for a rail's address that
-// lead elsewhere, and routes in a rail's table that are others.
-func (p *Plan) surplus(s *route.State) {
-	sources, tables := map[netip.Prefix]int{}, map[int]bool{}
-	planned := map[route.Route]bool{}
-	for _, r := range p.Rails {
-		tables[r.Table] = true
-		for _, i := range r.Items {
-			if i.Rule != nil {
-				sources[i.Rule.From] = i.Rule.Table
-			} else {
-				planned[*i.Route] = true
-			}
+// wider orders routes by how much of the world they lead to; of equal ones
+// the main table's is first.
+func wider(a, b *route.Route) int {
+	place := func(r *route.Route) int {
+		if r.Table == route.MainTable {
+			return 0
 		}
+		return r.Table
 	}
-	for _, r := range s.Rules {
-		table, ours := sources[r.From]
-		if !r.Other && (ours && r.Table != table || !ours && tables[r.Table]) {
-			p.Surplus = append(p.Surplus, Item{Rule: &r, InForce: true})
-		}
-	}
-	for _, r := range s.Routes {
-		if tables[r.Table] && !planned[r] {
-			p.Surplus = append(p.Surplus, Item{Route: &r, InForce: true})
-		}
-	}
+	return cmp.Or(cmp.Compare(a.To.Bits(), b.To.Bits()), cmp.Compare(place(a), place(b)), a.Gateway.Compare(b.Gateway))
 }
 
 // shared warns of rails in one network: there the kernel answers ARP for every
 // address on every interface.
-func (p *Plan) shared(s *route.State) {
+func (p *Plan) shared() {
 	networks := map[netip.Prefix][]string{}
 	for _, r := range p.Rails {
 		for _, i := range r.Items {

@@ -85,7 +85,7 @@ func TestNotes(t *testing.T) {
 		{"a switch in another network", []Rail{{Netdev: "eth0", Offered: []netip.Addr{netip.MustParseAddr("192.168.0.1")}}}, state("eth0 10.0.0.2/24"), "no next hop"},
 		{"no address", []Rail{{Netdev: "eth0"}}, state("eth1 10.0.0.2/24"), "# Nothing is planned"},
 		{"rails in one network", []Rail{{Netdev: "eth0"}, {Number: 1, Netdev: "eth1"}}, state("eth0 10.0.0.2/24", "eth1 10.0.0.3/24"), "arp_ignore"},
-		{"an operator's next hop", []Rail{{Netdev: "eth0", Gateway: netip.MustParseAddr("10.0.0.99")}}, state("eth0 10.0.0.2/24"), "default via 10.0.0.99"},
+		{"an operator's next hop", []Rail{{Netdev: "eth0", Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.99")}}}, state("eth0 10.0.0.2/24"), "default via 10.0.0.99"},
 	} {
 		if ip, _, _ := written(t, test.rails, test.s); !strings.Contains(ip, test.says) {
 			t.Errorf("%s: no %q in\n%s", test.name, test.says, ip)
@@ -102,9 +102,10 @@ func TestGateway(t *testing.T) {
 	for gateway, says := range map[string]string{
 		"10.0.0.1": "", "fd00::1": "", "fe80::99": "",
 		"10.0.1.1": "no next hop in the port's networks (10.0.0.0/24, fd00::/64)", "::ffff:10.0.0.1": "no next hop", "224.0.0.1": "no next hop", "ff02::1": "no next hop",
+		"10.0.0.0": "no next hop", "10.0.0.255": "no next hop", "10.0.0.254": "", "fd00::": "no next hop",
 		"10.0.0.2": "own address", "fe80::1": "own address", "0.0.0.0": "no next hop", "127.0.0.1": "no next hop",
 	} {
-		_, err := New([]Rail{{Netdev: "eth0", Gateway: netip.MustParseAddr(gateway)}}, s, Default())
+		_, err := New([]Rail{{Netdev: "eth0", Gateways: []netip.Addr{netip.MustParseAddr(gateway)}}}, s, Default())
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", gateway, err, says)
 		}

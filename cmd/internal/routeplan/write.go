@@ -13,16 +13,29 @@ import (
 
 func joined(list []string) string { return strings.Join(list, ", ") }
 
-// head says in comments how the plan differs from what is in force.
-func (p *Plan) head(b *strings.Builder) {
+// head says in comments how the plan differs from what is in force. Where
+// surplus says so it names what is to be deleted: elsewhere there are commands.
+func (p *Plan) head(b *strings.Builder, surplus bool) {
 	missing, all := p.Missing()
-	switch {
+	switch others := len(p.Surplus) + len(p.Ahead); {
 	case all == 0:
 		b.WriteString("# Nothing is planned.\n")
-	case missing == 0 && len(p.Surplus) == 0:
+	case missing == 0 && others == 0:
 		fmt.Fprintf(b, "# All %d rules and routes are in force.\n", all)
 	default:
-		fmt.Fprintf(b, "# %d of %d rules and routes are not in force; %d others stand in the way.\n", missing, all, len(p.Surplus))
+		fmt.Fprintf(b, "# %d of %d rules and routes are not in force; %d others stand in the way.\n", missing, all, others)
+	}
+	for _, r := range p.Ahead {
+		may := "takes"
+		if r.Other {
+			may = "has conditions beside the source and may take"
+		}
+		fmt.Fprintf(b, "# In the way: the rule '%s'; it comes before the plan's and %s their packets: delete it, or plan with a --priority before it.\n", text(&r), may)
+	}
+	for _, i := range p.Surplus {
+		if surplus {
+			fmt.Fprintf(b, "# In the way: take it out of its file, and: %s\n", i.command("del"))
+		}
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintf(b, "# Note: %s.\n", n)
@@ -33,7 +46,7 @@ func (p *Plan) head(b *strings.Builder) {
 // What is there already stands as a comment.
 func (p *Plan) WriteIP(w io.Writer) error {
 	var b strings.Builder
-	p.head(&b)
+	p.head(&b, false)
 	if len(p.Rails) > 0 {
 		b.WriteString("# Names for the tables, as lines of /etc/iproute2/rt_tables.d/rails.conf:\n")
 	}
@@ -59,11 +72,7 @@ func (p *Plan) WriteIP(w io.Writer) error {
 // command writes the item as a command of iproute2.
 func (i Item) command(verb string) string {
 	if r := i.Rule; r != nil {
-		from := "all"
-		if r.From.Bits() > 0 {
-			from = r.From.String()
-		}
-		return fmt.Sprintf("%s rule %s from %s lookup %d priority %d", ip(r.From.Addr()), verb, from, r.Table, r.Priority)
+		return fmt.Sprintf("%s rule %s %s", ip(r.From.Addr()), verb, text(r))
 	}
 	r := i.Route
 	if verb == "add" {
@@ -80,6 +89,14 @@ func (i Item) command(verb string) string {
 		text += " src " + r.Source.String()
 	}
 	return fmt.Sprintf("%s table %d", text, r.Table)
+}
+
+func text(r *route.Rule) string {
+	from := "all"
+	if r.From.Bits() > 0 {
+		from = r.From.String()
+	}
+	return fmt.Sprintf("from %s lookup %d priority %d", from, r.Table, r.Priority)
 }
 
 func ip(a netip.Addr) string {
@@ -99,7 +116,7 @@ func to(p netip.Prefix) string {
 // WriteNetworkd writes a drop-in for each rail's file of systemd-networkd.
 func (p *Plan) WriteNetworkd(w io.Writer) error {
 	var b strings.Builder
-	p.head(&b)
+	p.head(&b, true)
 	if len(p.Rails) > 0 {
 		b.WriteString("# Each part goes beside the file that 'networkctl status NETDEV' names, into a directory FILE.d:\n# for /etc/systemd/network/10-eth0.network that is /etc/systemd/network/10-eth0.network.d/rail.conf.\n# Then: networkctl reload\n")
 	}
@@ -128,7 +145,7 @@ func networkdGateway(r *route.Route) string {
 // WriteNetplan writes one file for netplan, which merges it with the others.
 func (p *Plan) WriteNetplan(w io.Writer) error {
 	var b strings.Builder
-	p.head(&b)
+	p.head(&b, true)
 	if len(p.Rails) > 0 {
 		b.WriteString("# /etc/netplan/90-rails.yaml; then: netplan try\nnetwork:\n  version: 2\n")
 	}

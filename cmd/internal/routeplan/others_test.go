@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package routeplan
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fabricd/fabricd/probes/route"
+)
+
+// obey does to a state what the plan's commands do to the kernel's.
+func obey(p *Plan, s *route.State) {
+	for _, i := range p.Surplus {
+		s.Rules = slices.DeleteFunc(s.Rules, func(r route.Rule) bool { return i.Rule != nil && r == *i.Rule })
+		s.Routes = slices.DeleteFunc(s.Routes, func(r route.Route) bool { return i.Route != nil && r == *i.Route })
+	}
+	for _, r := range p.Rails {
+		for _, i := range r.Items {
+			switch {
+			case i.InForce:
+			case i.Rule != nil:
+				s.Rules = append(s.Rules, *i.Rule)
+			default:
+				s.Routes = append(slices.DeleteFunc(s.Routes, func(r route.Route) bool { return r.Table == i.Route.Table && r.To == i.Route.To }), *i.Route)
+			}
+		}
+	}
+}
+
+func rule(priority, table int, from string) route.Rule {
+	return route.Rule{Priority: priority, Table: table, From: netip.MustParsePrefix(from)}
+}
+
+// Once its commands were run a plan is in force, and stays the same.
+func TestConverges(t *testing.T) {
+	via := func(table int, to, gateway string) route.Route {
+		return route.Route{Table: table, To: netip.MustParsePrefix(to), Gateway: netip.MustParseAddr(gateway), Netdev: "eth0"}
+	}
+	for _, test := range []struct {
+		name      string
+		addresses []string
+		routes    []route.Route
+		rules     []route.Rule
+		says      string // by the first plan
+	}{
+		{"two addresses in one network", []string{"eth0 10.0.0.3/24", "eth0 10.0.0.2/24"}, nil, nil, "ip route replace 10.0.0.0/24 dev eth0 src 10.0.0.2 table 100\n"},
+		{"of IPv6", []string{"eth0 fd00::abcd/64", "eth0 fd00::2/64"}, []route.Route{via(254, "::/0", "fe80::99")}, nil, "default via fe80::99 dev eth0 src fd00::2 table 100\n"},
+		{"two networks", []string{"eth0 10.0.0.2/24", "eth0 10.5.0.2/24"}, []route.Route{via(254, "10.9.0.0/16", "10.0.0.9"), via(254, "0.0.0.0/0", "10.5.0.1")}, nil, "default via 10.5.0.1 dev eth0 src 10.5.0.2 table 100\n"},
+		{"an alias of one address", []string{"eth0 10.0.0.2/24", "eth0 10.0.0.3/32"}, nil, nil, "from 10.0.0.3/32 lookup 100"},
+		{"a wider route than the first", []string{"eth0 10.0.0.2/24"}, []route.Route{via(254, "10.9.0.0/16", "10.0.0.9"), via(200, "0.0.0.0/0", "10.0.0.7"), via(254, "0.0.0.0/0", "10.0.0.1")}, nil, "default via 10.0.0.1 dev"},
+		{"one address on two rails", []string{"eth0 10.0.0.2/24", "eth1 10.0.0.2/24"}, nil, nil, "10.0.0.2 is on eth0 and on eth1: no rule can tell"},
+		{"a rule behind the main table's", []string{"eth0 10.0.0.2/24"}, nil, []route.Rule{rule(40000, 100, "10.0.0.2/32")}, "ip rule del from 10.0.0.2/32 lookup 100 priority 40000\n"},
+		{"a rule of another priority", []string{"eth0 10.0.0.2/24"}, nil, []route.Rule{rule(2000, 100, "10.0.0.2/32")}, "# in force: ip rule add from 10.0.0.2/32"},
+		{"a rule for elsewhere", []string{"eth0 10.0.0.2/24"}, nil, []route.Rule{rule(900, 200, "10.0.0.2/32")}, "ip rule del from 10.0.0.2/32 lookup 200 priority 900\n"},
+		{"a later rule", []string{"eth0 10.0.0.2/24"}, nil, []route.Rule{rule(1001, 200, "10.0.0.0/24")}, "ip rule add"},
+		{"a rule for another network", []string{"eth0 10.0.0.2/24"}, nil, []route.Rule{rule(500, 200, "10.0.1.0/24"), rule(501, 200, "::/0")}, "ip rule add"},
+	} {
+		s := state(test.addresses...)
+		s.Routes = test.routes
+		s.Rules = append([]route.Rule{rule(0, 255, "0.0.0.0/0"), rule(32766, 254, "0.0.0.0/0"), rule(0, 255, "::/0"), rule(32766, 254, "::/0")}, test.rules...)
+		rails := []Rail{{Netdev: "eth0"}, {Number: 1, Netdev: "eth1"}}
+		p, err := New(rails, s, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := written(t, rails, s)
+		obey(p, s)
+		again, _, _ := written(t, rails, s)
+		if !strings.Contains(first, test.says) || !strings.Contains(again, "rules and routes are in force") || strings.Contains(first, "arp_ignore") {
+			t.Errorf("%s: want %q and then peace:\n%s\n%s", test.name, test.says, first, again)
+		}
+	}
+}
+
+// Others' rules that come first are named in every format, and none is deleted.
+func TestAhead(t *testing.T) {
+	conditional := rule(700, 200, "0.0.0.0/0")
+	conditional.Other = true
+	for _, test := range []struct {
+		name string
+		rule route.Rule
+		says string
+	}{
+		{"a network's", rule(500, 200, "10.0.0.0/24"), "'from 10.0.0.0/24 lookup 200 priority 500'; it comes before the plan's and takes"},
+		{"everybody's", rule(500, 254, "0.0.0.0/0"), "'from all lookup 254 priority 500'"},
+		{"of the same priority", rule(1000, 200, "10.0.0.0/24"), "'from 10.0.0.0/24 lookup 200 priority 1000'"},
+		{"with conditions", conditional, "may take"},
+	} {
+		s := state("eth0 10.0.0.2/24")
+		s.Rules = []route.Rule{rule(0, 255, "0.0.0.0/0"), rule(32766, 254, "0.0.0.0/0"), test.rule}
+		rails := []Rail{{Netdev: "eth0"}}
+		for _, missing := range []string{"2 of 2", "0 of 2"} {
+			p, err := New(rails, s, Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ip, networkd, netplan := written(t, rails, s)
+			for _, text := range []string{ip, networkd, netplan} {
+				if !strings.Contains(text, missing+" rules and routes are not in force; 1 others stand in the way") || !strings.Contains(text, test.says) || strings.Contains(text, "rule del") {
+					t.Errorf("%s: want %s and %q:\n%s", test.name, missing, test.says, text)
+				}
+			}
+			obey(p, s)
+		}
+	}
+	s := state("eth0 10.0.0.2/24")
+	s.Rules = []route.Rule{rule(900, 200, "10.0.0.2/32")}
+	ip, networkd, netplan := written(t, []Rail{{Netdev: "eth0"}}, s)
+	for text, want := range map[string]string{ip: "\nip rule del", networkd: ": ip rule del", netplan: ": ip rule del"} {
+		if !strings.Contains(text, want+" from 10.0.0.2/32 lookup 200 priority 900\n") {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
