@@ -76,6 +76,12 @@ try {
   await printed(browser, url, 2);
   await printed(browser, other, 2);
 
+  const crowd = await (await browser.newContext()).newPage();
+  await crowd.route("**/events", (r) => r.fulfill({ status: 503, body: "too many pages are live at once\n" }));
+  await crowd.goto(url);
+  await crowd.locator("#live", { hasText: "too many pages" }).waitFor({ timeout: 60000 });
+  await crowd.context().close();
+
   const plain = await open(browser, { javaScriptEnabled: false });
   if (await plain.locator("main section").count() < 5) complain("without scripts the page is not whole");
   if (await plain.locator('meta[http-equiv="refresh"]').count() !== 1) complain("without scripts the page does not refresh");
