@@ -9,7 +9,7 @@ import (
 )
 
 // The page in a real browser: what axe-core has to say of it, that it fits a
-// telephone, and that it tells by itself of a link that trains down.
+// telephone and two sheets of paper, and that it tells by itself of a link that trains down.
 func TestPageInBrowser(t *testing.T) {
 	node, chromium := need(t, "NODE", "node"), need(t, "CHROMIUM", "chromium")
 	const tools = "../../tools/browser"
@@ -22,7 +22,8 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	root := unpack(t, hosts+"hgx-h100-8gpu.txtar")
 	d := startDaemon(t, program(t), "--path.rootfs="+root)
-	cmd := exec.Command(node, tools+"/page.mjs", d.url, root+"/sys/bus/pci/devices/0000:19:00.0/current_link_width", "8", "pcie_width", os.Getenv("FABRICD_PAGES"))
+	slow := startDaemon(t, program(t), "--path.rootfs="+unpack(t, hosts+"meta-8hca-downgraded.txtar"), "--no-collector.roce")
+	cmd := exec.Command(node, tools+"/page.mjs", d.url, slow.url, root+"/sys/bus/pci/devices/0000:19:00.0/current_link_width", "8", "pcie_width", os.Getenv("FABRICD_PAGES"))
 	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)

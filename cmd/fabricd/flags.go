@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/model"
 )
 
 // Values that name themselves when they are refused: kingpin's own say what
@@ -51,10 +52,22 @@ func durationVar(s kingpin.Settings, flag string, to *time.Duration, otherwise, 
 func (d *durationValue) String() string { return d.to.String() }
 
 func (d *durationValue) Set(s string) error {
-	v, err := time.ParseDuration(s)
+	v, err := duration(s)
 	if err != nil || v < d.least || v > d.most {
 		return fmt.Errorf("%s %q: want a duration from %s to %s, such as 3s", d.flag, s, d.least, d.most)
 	}
 	*d.to = v
 	return nil
+}
+
+// duration reads one as Go writes it (1m30s, 0.5s) or Prometheus does (1d, 2w).
+func duration(s string) (time.Duration, error) {
+	v, err := time.ParseDuration(s)
+	if err == nil {
+		return v, nil
+	}
+	if p, other := model.ParseDuration(s); other == nil {
+		return time.Duration(p), nil
+	}
+	return 0, err
 }

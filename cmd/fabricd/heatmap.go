@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -28,6 +30,8 @@ type heatmapFlags struct {
 	metric, by, format, at, in string
 	window                     time.Duration
 	all                        bool
+
+	status int // of the newest answer, 0 before any
 }
 
 // heatmapPatience is how long Prometheus may take for all of it.
@@ -44,7 +48,7 @@ func (a *app) heatmapCommand() {
 	}
 	enumVar(c.Flag("metric", strings.Join(names, ", ")+"."), "--metric", &f.metric, names...)
 	enumVar(c.Flag("by", "A column for each port's name or each rail (compute NICs in the order of their addresses), or a line for each InfiniBand LID."), "--by", &f.by, "port", "rail", "lid")
-	c.Flag("at", "When: a time (2026-11-30T12:00:00Z), seconds since 1970, or how long ago (2h). Default: now.").PlaceHolder("TIME").StringVar(&f.at)
+	c.Flag("at", "When: a time (2026-11-30T12:00:00Z), seconds since 1970, or how long ago (2h, 30d). Default: now.").PlaceHolder("TIME").StringVar(&f.at)
 	durationVar(c.Flag("window", "Over how long rates are taken (5m)."), "--window", &f.window, 5*time.Minute, time.Second, 365*24*time.Hour)
 	c.Flag("match", `Label matchers that choose nodes, such as cluster="a".`).PlaceHolder("MATCHERS").StringVar(&f.in)
 	enumVar(c.Flag("format", "text, csv or svg."), "--format", &f.format, "text", "csv", "svg")
@@ -85,7 +89,7 @@ func moment(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+	if d, err := duration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e11 {
@@ -100,7 +104,7 @@ func prometheusAPI(f *heatmapFlags) (v1.API, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, usage("--prometheus %s: not an address such as http://localhost:9090", f.prometheus)
 	}
-	c := api.Config{Address: f.prometheus}
+	c := api.Config{Address: f.prometheus, RoundTripper: api.DefaultRoundTripper}
 	if f.httpConfig != "" {
 		login, _, err := promconfig.LoadHTTPConfigFile(f.httpConfig)
 		if err != nil {
@@ -110,6 +114,7 @@ func prometheusAPI(f *heatmapFlags) (v1.API, error) {
 			return nil, usage("--http.config.file %s: %s", f.httpConfig, oneLine(err))
 		}
 	}
+	c.RoundTripper = statusNoter{c.RoundTripper, &f.status}
 	client, err := api.NewClient(c)
 	if err != nil {
 		return nil, usage("--prometheus %s: %s", f.prometheus, oneLine(err))
@@ -128,12 +133,35 @@ func cannotAsk(f *heatmapFlags, err error) error {
 		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s", oneLine(err))}
 	case answer.Type == v1.ErrBadData:
 		return usage("--match %s: Prometheus says %s", f.in, oneLine(err))
-	case strings.Contains(answer.Msg, "401") || strings.Contains(answer.Msg, "403"):
+	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
 		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s wants another login (%s): see --http.config.file", f.prometheus, oneLine(err))}
 	case answer.Type == v1.ErrBadResponse || answer.Type == v1.ErrClient:
 		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s does not answer as Prometheus does (%s)", f.prometheus, oneLine(err))}
 	}
-	return exitError{exitUnknown, fmt.Errorf("--prometheus: %s", oneLine(err))}
+	return exitError{exitUnknown, fmt.Errorf("--prometheus: %s%s", oneLine(err), saidBy(answer))}
+}
+
+// saidBy gives what Prometheus says of an error of its own beside the status.
+func saidBy(answer *v1.Error) string {
+	var text struct{ Error string }
+	if json.Unmarshal([]byte(answer.Detail), &text) != nil || text.Error == "" {
+		return ""
+	}
+	return ": " + oneLine(errors.New(text.Error))
+}
+
+// A statusNoter keeps the status of the newest answer.
+type statusNoter struct {
+	next   http.RoundTripper
+	status *int
+}
+
+func (s statusNoter) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.next.RoundTrip(r)
+	if err == nil {
+		*s.status = resp.StatusCode
+	}
+	return resp, err
 }
 
 // width gives the columns of a terminal, 80 where there is none.

@@ -28,6 +28,10 @@ func silent(p *port, e *collectors.Env[port]) collectors.Verdict {
 	if p.Carrier.OK && !p.Carrier.V {
 		return collectors.Verdict{}
 	}
+	if e.View.Still { // what came after a picture nobody knows
+		then := *p
+		then.at, p = 0, &then
+	}
 	quiet, limit := p.quiet(), seconds(e.Threshold(silence.Name))
 	if p.hears(limit) {
 		n := p.present[len(p.present)-1]
@@ -39,6 +43,8 @@ func silent(p *port, e *collectors.Env[port]) collectors.Verdict {
 	switch {
 	case !p.Carrier.OK:
 		return collectors.Verdictf(collectors.Unknown, "whether there is link cannot be read: %v", p.Carrier.Err)
+	case e.View.Still && p.Heard >= 0:
+		return collectors.Verdictf(collectors.Unknown, "the recording is a picture: whether more was heard is not in it")
 	case quiet < time.Second:
 		return collectors.Verdictf(collectors.Unknown, "nothing heard yet; neighbours mostly send every 30 s")
 	case quiet < limit:

@@ -47,7 +47,21 @@ func congestionPanels(limits panel.Limits) []panel.Panel {
 		pauses(limits, "rx", "Stopped by the switch", "the switch asks this host to stop: congestion beyond it, or another host that does not take its data"),
 		pauses(limits, "tx", "Stops the switch", "this host asks the switch to stop: it does not take its data fast enough (PCI Express, memory, buffers)"),
 		marks(), highestPauses(limits),
+		averagePauses(limits, "Average pause of each rail", "rail", "{{device}}/{{port}}", onRail,
+			"Share of time in which the ports of one name were stopped (rx) and stopped the switch (tx), on average over all nodes. A rail above the others is one leaf's, or one setting's."),
+		averagePauses(limits, "Average pause of each leaf", "leaf", "{{system_name}}", "",
+			"The same of the ports at one switch, by the system name that it says by LLDP: high rx is congestion at or beyond it, high tx are hosts that do not take their data."),
 	}
+}
+
+func averagePauses(limits panel.Limits, title, of, legend, matcher, description string) panel.Panel {
+	matchers := []string{`cluster=~"$cluster"`}
+	if matcher != "" {
+		matchers = append(matchers, matcher)
+	}
+	return panel.Graph(panel.Frame{
+		Title: title, Description: description, Unit: "percentunit", Empty: "none was recorded", Width: 12, Height: 10,
+	}, steps(limits), panel.Query{Expr: panel.Select("fabricd:"+of+"_pause:avg_ratio_rate5m", matchers...), Legend: legend + " {{direction}}"})
 }
 
 // steps are the limits of roce_pause.

@@ -4,12 +4,14 @@
 // dark, with and without scripts, on paper. Then it writes to the file BREAK
 // what ails a link, and waits for the page to say so by itself.
 //
-//   node page.mjs URL BREAK VALUE EXPECT [SCREENSHOTS]
+// OTHER is the page of another node, of whose links some are slow.
+//
+//   node page.mjs URL OTHER BREAK VALUE EXPECT [SCREENSHOTS]
 import { writeFileSync } from "node:fs";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 
-const [url, broken, value, expected, shots] = process.argv.slice(2);
+const [url, other, broken, value, expected, shots] = process.argv.slice(2);
 const problems = [];
 const complain = (what) => problems.push(what);
 
@@ -20,7 +22,7 @@ async function open(browser, options) {
   page.on("pageerror", (e) => complain(`script: ${e.message}`));
   // A refresh that the page's end interrupts is no failure, nor is the end of a stream.
   page.on("requestfailed", (r) => { if (!r.url().endsWith("/events") && !(r.isNavigationRequest() && r.failure().errorText === "net::ERR_ABORTED")) complain(`${r.url()}: ${r.failure().errorText}`); });
-  await page.goto(url);
+  await page.goto(options.url ?? url);
   return page;
 }
 
@@ -28,6 +30,24 @@ async function accessible(page, name) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => axe.run());
   for (const v of violations) complain(`${name}: ${v.id}: ${v.nodes[0].target} (${v.nodes.length}): ${v.nodes[0].failureSummary}`);
+}
+
+// On paper nothing can be scrolled or unfolded, and paper has no clock.
+async function printed(browser, address, most) {
+  const page = await open(browser, { url: address, viewport: { width: 720, height: 1000 } });
+  await page.locator("#live.on").waitFor();
+  await page.locator("details > summary").first().click();
+  await page.emulateMedia({ media: "print" });
+  const cut = await page.locator(".wide").evaluateAll((list) => list.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label")));
+  if (cut.length) complain(`on paper columns are cut: ${cut}`);
+  if (!await page.locator("#live", { hasText: /as of \d{4}-/ }).isVisible()) complain("on paper the time is missing");
+  if (await page.locator("#fine table").isVisible()) complain("on paper what is well takes room");
+  for (const format of ["A4", "Letter"]) {
+    const pages = (await page.pdf({ format })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+    console.log(`${address}: ${pages} pages of ${format}`);
+    if (pages > most) complain(`${address}: ${pages} pages of ${format}, want ${most}`);
+  }
+  await page.context().close();
 }
 
 const browser = await chromium.launch({
@@ -47,6 +67,21 @@ try {
       await page.context().close();
     }
   }
+  for (const width of [360, 800]) {
+    const slow = await open(browser, { url: other, viewport: { width, height: 900 } });
+    const over = await slow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) complain(`${width} px, slow links: the page is ${over} px too wide`);
+    await slow.context().close();
+  }
+  await printed(browser, url, 2);
+  await printed(browser, other, 2);
+
+  const crowd = await (await browser.newContext()).newPage();
+  await crowd.route("**/events", (r) => r.fulfill({ status: 503, body: "too many pages are live at once\n" }));
+  await crowd.goto(url);
+  await crowd.locator("#live", { hasText: "too many pages" }).waitFor({ timeout: 60000 });
+  await crowd.context().close();
+
   const plain = await open(browser, { javaScriptEnabled: false });
   if (await plain.locator("main section").count() < 5) complain("without scripts the page is not whole");
   if (await plain.locator('meta[http-equiv="refresh"]').count() !== 1) complain("without scripts the page does not refresh");

@@ -63,6 +63,9 @@ func demo(ctx context.Context, root, fleet, prometheus string) error {
 		all.Go(func() { ended <- fmt.Errorf("%s: %w", filepath.Base(name), cmd.Run()) })
 	}
 	start(filepath.Join(root, "fabricd"), "run", "--fleet="+filepath.Join(dir, "fleet"), "--web.listen-address="+fleet, "--log.level=error")
+	if err := ready(ctx, fleet, ended); err != nil {
+		return err
+	}
 	start("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+prometheus, "--log.level=error")
 	fmt.Printf(`
   nodes        http://%s/   with a page each: what is wrong, why, what to do

@@ -19,6 +19,27 @@ type alert struct {
 	Annotations map[string]string
 }
 
+// ready waits until all nodes of the fleet have readings.
+func ready(ctx context.Context, fleet string, ended <-chan error) error {
+	tick := time.NewTicker(patience / 10)
+	defer tick.Stop()
+	for {
+		if resp, err := http.Get("http://" + fleet + "/-/ready"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
 // watch prints each alert when it begins to fire and when it is over.
 func watch(ctx context.Context, prometheus, fleet string, ended <-chan error) error {
 	firing := map[string]string{} // an alert's labels and its summary

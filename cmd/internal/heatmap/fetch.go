@@ -50,8 +50,12 @@ func Fetch(ctx context.Context, api v1.API, q Query) (*Matrix, error) {
 		return nil, err
 	}
 	m := newMatrix(q)
-	if q.Metric.Name == "status" {
-		known.each(func(node string, p *port) { m.add(node, p, 0) })
+	if len(samples) > 0 {
+		known.each(func(node string, p *port) {
+			if q.Metric.expects(p) {
+				m.add(node, p, math.NaN())
+			}
+		})
 	}
 	for _, s := range samples {
 		node := string(s.Metric["instance"])
@@ -61,6 +65,9 @@ func Fetch(ctx context.Context, api v1.API, q Query) (*Matrix, error) {
 	}
 	if m.finish(); len(m.Rows) == 0 {
 		return nil, fmt.Errorf("%w: no series at %s for %s (does this Prometheus scrape fabricd, and have its nodes such ports?)", ErrEmpty, q.At.UTC().Format(time.RFC3339), q.Metric.query(q.Match, q.Window))
+	}
+	if m.Absent == m.Ports {
+		return nil, fmt.Errorf("%w: none of %d ports has a value at %s: what the nodes cannot read, or do not judge, is no zero", ErrEmpty, m.Ports, q.At.UTC().Format(time.RFC3339))
 	}
 	return m, nil
 }

@@ -28,7 +28,7 @@ func (m *Matrix) CSV(w io.Writer) error {
 	}
 	c.Write(append(append([]string{"node"}, m.Cols...), "average")) //nolint:errcheck
 	for r, name := range m.Rows {
-		line(name, m.Cells[r], m.RowAverage[r])
+		line(name+m.Domain, m.Cells[r], m.RowAverage[r])
 	}
 	line("average", m.ColAverage, average(m.RowAverage))
 	c.Flush()
@@ -54,6 +54,9 @@ func (m *Matrix) SVG(w io.Writer) error {
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11" role="img">`+"\n", max(width, 700), bottom+lineHeight*(len(m.StandOuts)+1))
 	p.printf("<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", escaped(m.Metric.Title))
 	p.printf("<text x=\"8\" y=\"18\" font-size=\"14\">%s; %s</text>\n", escaped(m.Metric.Title), m.when())
+	if m.Absent > 0 {
+		p.printf("<text x=\"8\" y=\"34\">%s</text>\n", m.absent())
+	}
 	for c, name := range append(m.Cols[:len(m.Cols):len(m.Cols)], "average") {
 		p.printf("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", left+boxWidth*c+boxWidth/2, marginTop-6, escaped(shorten(name, 7)))
 	}

@@ -74,6 +74,9 @@ func TestStandOuts(t *testing.T) {
 		{"more is not worse of traffic", "bandwidth", "port", 16, 8, 100, func(n, _ int, _ *port, v float64) float64 { return pick(n == 2, 380, v) }, nil},
 		{"a little pause is nothing", "pause", "port", 16, 8, 0, func(n, _ int, _ *port, v float64) float64 { return pick(n == 2, 0.5, v) }, nil},
 		{"a warning", "status", "port", 16, 8, 0, func(n, p int, _ *port, v float64) float64 { return pick(n == 2 && p == 1, 2, pick(p == 2, 1, v)) }, []string{"node-3, port mlx5_1: 2"}},
+		{"warnings all over", "status", "port", 16, 8, 2, func(n, p int, _ *port, v float64) float64 { return pick(p == 1, 0, v) }, []string{"the whole fleet: 112 of 128 ports at 2 on average, as is usual here, and bad all the same"}},
+		{"one of half that fail", "status", "port", 4, 2, 0, func(n, p int, _ *port, v float64) float64 { return pick(n < 2, 3, v) }, []string{"node node-1: 2 of 2", "node node-2: 2 of 2"}},
+		{"all stopped", "pause", "port", 16, 8, 95, nil, []string{"the whole fleet: 128 of 128 ports at 95"}},
 		{"what is missing is no zero", "bandwidth", "port", 16, 8, 380, func(n, _ int, _ *port, v float64) float64 { return pick(n == 2, math.NaN(), v) }, nil},
 		{"LIDs", "pause", "lid", 4, 8, 0, func(n, p int, _ *port, v float64) float64 { return pick(n == 1 && p == 1, 60, v) }, []string{"0x000a node-2:9794 mlx5_1: 60"}},
 		{"one node alone", "bandwidth", "port", 1, 8, 380, func(_, p int, _ *port, v float64) float64 { return pick(p == 3, 12, v) }, []string{"node-1, port mlx5_3: 12"}},
@@ -110,7 +113,7 @@ func TestText(t *testing.T) {
 		lines               int
 		says                []string
 	}{
-		{"a thousand nodes", 1000, 16, 80, false, 10, []string{"\nnode-500 ! 12! 12", "… 999 more (--all", "average   380", "ports mlx5_…", "node node-500: 16 of 16 ports at 12"}},
+		{"a thousand nodes", 1000, 16, 80, false, 10, []string{"\nnode-500 ! 12! 12", "… 999 more (--all", "average   380", "ports mlx5_…", "1000 nodes, 16000 ports;", "node node-500: 16 of 16 ports at 12"}},
 		{"all of them", 1000, 16, 80, true, 1008, []string{"\nnode-1000  380 380"}},
 		{"more ports than fit", 2, 40, 80, false, 20, []string{"  37  38  39 avg"}},
 		{"a wide terminal", 3, 16, 200, false, 11, nil},
@@ -138,6 +141,74 @@ func TestText(t *testing.T) {
 				t.Log(b.String())
 			}
 		})
+	}
+}
+
+// Long names in 80 columns: rows differ, no line is longer, and it is said how
+// many ports have no value.
+func TestLongNames(t *testing.T) {
+	m := newMatrix(Query{Metric: Metrics()[0], By: "port", At: time.Unix(1e9, 0), Window: 5 * time.Minute})
+	for n := range 20 {
+		for c := range 16 {
+			v := pick(n == 7 && c < 12, 10, pick(n == 3, math.NaN(), 380))
+			m.add(fmt.Sprintf("gpu-node-rack%02d-host%04d-left.cluster.example.com:9794", n/10, n), &port{rdma: fmt.Sprintf("mlx5_%d", c), leaf: "leaf-of-a-very-long-name"}, v)
+		}
+	}
+	m.finish()
+	var b strings.Builder
+	if err := m.Text(&b, 80, false); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d characters: %q", n, line)
+		}
+		if name, _, _ := strings.Cut(line, " "); strings.Contains(name, "…") && strings.HasSuffix(name, "left") {
+			rows[name] = true
+		}
+	}
+	for _, want := range []string{"nodes of cluster.example.com\n", "16 of 320 ports have no value", "\nnode gpu-node-rack00-host0007-left: 12 of 16"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if len(rows) != 20 {
+		t.Errorf("%d different rows", len(rows))
+	}
+	if t.Failed() {
+		t.Log(b.String())
+	}
+}
+
+func TestDomain(t *testing.T) {
+	for want, names := range map[string][]string{
+		".example.com": {"a.example.com", "b.example.com"},
+		".com":         {"a.x.com", "b.y.com"},
+		".c":           {"a.b.c", "b.c"},
+		"":             {"10.0.0.1", "10.1.0.1"},
+	} {
+		if got := domain(names); got != want {
+			t.Errorf("%q: %q, want %q", names, got, want)
+		}
+	}
+	for _, names := range [][]string{nil, {"a.b"}, {"a", "b.a"}, {"", "a.b"}, {"a.b", ""}, {"a.b", "a.c"}} {
+		if got := domain(names); got != "" {
+			t.Errorf("%q: %q", names, got)
+		}
+	}
+}
+
+// LIDs are hexadecimal, and their order is.
+func TestOrderOfLIDs(t *testing.T) {
+	m := matrix("pause", "lid", 20, 8, 0, nil)
+	for i, row := range m.Rows {
+		if want := fmt.Sprintf("0x%04x ", i+1); !strings.HasPrefix(row, want) {
+			t.Fatalf("row %d is %q", i, row)
+		}
+	}
+	if m.Nodes != 20 || m.Ports != 160 {
+		t.Errorf("%d nodes, %d ports", m.Nodes, m.Ports)
 	}
 }
 

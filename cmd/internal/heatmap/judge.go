@@ -3,6 +3,7 @@
 package heatmap
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -40,7 +41,7 @@ func (m *Matrix) judge() {
 			if math.IsNaN(v) {
 				continue
 			}
-			m.Bad[r][c] = m.Metric.worse(v, m.Typical) >= limit
+			m.Bad[r][c] = m.Metric.worse(v, m.Typical) >= limit || m.Metric.always(v)
 			at := cell{r, c}
 			cols[c], rows[r] = append(cols[c], at), append(rows[r], at)
 			if leaf := m.leaf[r][c]; leaf != "" {
@@ -49,6 +50,7 @@ func (m *Matrix) judge() {
 		}
 	}
 	told := map[cell]bool{}
+	m.group("fleet", "", slices.Concat(slices.Collect(maps.Values(rows))...), told)
 	for c, name := range m.Cols {
 		m.group("port", m.columnTitle(name), cols[c], told)
 	}
@@ -86,9 +88,20 @@ func (m *Matrix) group(kind, name string, cells []cell, told map[cell]bool) {
 	for _, at := range bad {
 		told[at] = true
 	}
-	of := map[string]string{"port": "nodes", "node": "ports", "leaf": "ports"}[kind]
-	m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s %s%s: %d of %d %s at %s on average, where %s is usual",
-		kind, name, m.oneLeaf(kind, bad), len(bad), len(cells), of, short(average(values)), short(m.Typical)))
+	title, of := kind+" "+name, map[string]string{"port": "nodes"}[kind]
+	if kind == "fleet" {
+		title = "the whole fleet"
+	}
+	m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s%s: %d of %d %s at %s on average, %s",
+		title, m.oneLeaf(kind, bad), len(bad), len(cells), cmp.Or(of, "ports"), short(average(values)), m.usual(average(values))))
+}
+
+// usual compares a bad value with the typical one.
+func (m *Matrix) usual(v float64) string {
+	if m.Metric.always(m.Typical) && m.Metric.always(v) {
+		return "as is usual here, and bad all the same"
+	}
+	return fmt.Sprintf("where %s is usual", short(m.Typical))
 }
 
 // oneLeaf names the switch if all bad cells of a port are at it.
@@ -126,6 +139,6 @@ func (m *Matrix) single(told map[cell]bool) {
 		if m.By != "lid" {
 			name += ", port " + m.columnTitle(m.Cols[at.col])
 		}
-		m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s: %s, where %s is usual", name, short(value(at)), short(m.Typical)))
+		m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s: %s, %s", name, short(value(at)), m.usual(value(at))))
 	}
 }

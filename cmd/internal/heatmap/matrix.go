@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,15 +32,19 @@ type Matrix struct {
 	Typical    float64 // the median of all cells
 	StandOuts  []string
 
+	Nodes, Ports, Absent int    // Absent: ports without a value
+	Domain               string // of all nodes, which is not in Rows
+
 	notable []bool // rows with a bad cell that is not its column's fault
 
-	values map[string]map[string]float64 // until it is finished
+	nodes  map[string]bool // until it is finished
+	values map[string]map[string]float64
 	leaves map[string]map[string]string
 	leaf   [][]string // of each cell, "" where it is not known
 }
 
 func newMatrix(q Query) *Matrix {
-	return &Matrix{Metric: q.Metric, By: q.By, At: q.At, Window: q.Window, values: map[string]map[string]float64{}, leaves: map[string]map[string]string{}}
+	return &Matrix{Metric: q.Metric, By: q.By, At: q.At, Window: q.Window, nodes: map[string]bool{}, values: map[string]map[string]float64{}, leaves: map[string]map[string]string{}}
 }
 
 // add notes a value; of several for one cell the worst stays.
@@ -57,6 +62,7 @@ func (m *Matrix) add(node string, p *port, v float64) {
 		}
 		row, col = fmt.Sprintf("0x%04x %s %s", int(p.lid), row, col), "value"
 	}
+	m.nodes[node] = true
 	if m.values[row] == nil {
 		m.values[row], m.leaves[row] = map[string]float64{}, map[string]string{}
 	}
@@ -70,11 +76,16 @@ func (m *Matrix) add(node string, p *port, v float64) {
 func (m *Matrix) finish() {
 	cols := map[string]bool{}
 	for _, row := range m.values {
-		for col := range row {
+		for col, v := range row {
 			cols[col] = true
+			m.Ports++
+			if math.IsNaN(v) {
+				m.Absent++
+			}
 		}
 	}
-	m.Rows = slices.SortedFunc(maps.Keys(m.values), naturally)
+	m.Nodes = len(m.nodes)
+	m.Rows = slices.SortedFunc(maps.Keys(m.values), m.order())
 	m.Cols = slices.SortedFunc(maps.Keys(cols), naturally)
 	for _, row := range m.Rows {
 		cells, leaves := make([]float64, len(m.Cols)), make([]string, len(m.Cols))
@@ -91,16 +102,57 @@ func (m *Matrix) finish() {
 	for i := range m.Cols {
 		m.ColAverage = append(m.ColAverage, average(m.column(i)))
 	}
-	m.values, m.leaves = nil, nil
+	m.nodes, m.values, m.leaves = nil, nil, nil
 	m.trim()
 	m.judge()
 }
 
-// trim takes the TCP port off the rows' names where all have the same.
+// order is that of the rows: LIDs are hexadecimal.
+func (m *Matrix) order() func(a, b string) int {
+	if m.By != "lid" {
+		return naturally
+	}
+	return func(a, b string) int {
+		x, restA, _ := strings.Cut(a, " ")
+		y, restB, _ := strings.Cut(b, " ")
+		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y), naturally(restA, restB))
+	}
+}
+
+// trim takes the TCP port and the domain off the rows' names where all have
+// the same.
 func (m *Matrix) trim() {
 	if m.By == "lid" || len(m.Rows) == 0 {
 		return
 	}
+	m.trimPort()
+	if m.Domain = domain(m.Rows); m.Domain != "" {
+		for i, name := range m.Rows {
+			m.Rows[i] = strings.TrimSuffix(name, m.Domain)
+		}
+	}
+}
+
+// domain gives what all names have in common after their first labels, with
+// the dot; addresses have none.
+func domain(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	suffix := names[0]
+	for _, name := range names {
+		for host, _, _ := strings.Cut(name, "."); !strings.HasSuffix(name[len(host):], suffix); {
+			i := strings.Index(suffix[1:], ".")
+			if i < 0 || net.ParseIP(name) != nil {
+				return ""
+			}
+			suffix = suffix[1+i:]
+		}
+	}
+	return suffix
+}
+
+func (m *Matrix) trimPort() {
 	_, tcp, ok := strings.Cut(m.Rows[0], ":")
 	if _, err := strconv.Atoi(tcp); !ok || err != nil || slices.ContainsFunc(m.Rows, func(s string) bool { return !strings.HasSuffix(s, ":"+tcp) }) {
 		return

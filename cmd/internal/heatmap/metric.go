@@ -22,6 +22,8 @@ type Metric struct {
 	low bool
 	// least is the smallest difference that can stand out.
 	least float64
+	// bad is what is bad wherever it is, however usual; 0: nothing is.
+	bad float64
 	// most is the end of the scale, 0 for the largest value.
 	most float64
 }
@@ -31,14 +33,14 @@ func Metrics() []Metric {
 	return []Metric{
 		{Name: "bandwidth", Title: "RDMA traffic, Gb/s sent and received", low: true, least: 1,
 			expr: `8e-9 * (sum by (instance, device, port) (rate(fabricd_rdma_transmitted_bytes_total{%[1]s}[%[2]s])) + sum by (instance, device, port) (rate(fabricd_rdma_received_bytes_total{%[1]s}[%[2]s])))`},
-		{Name: "pause", Title: "time stopped by priority pause, percent; the worst priority and direction", least: 1, most: 100,
+		{Name: "pause", Title: "time stopped by priority pause, percent; the worst priority and direction", least: 1, bad: 50, most: 100,
 			expr: `100 * max by (instance, netdev) (rate(fabricd_roce_pfc_pause_seconds_total{%[1]s}[%[2]s]))`},
 		{Name: "ecn", Title: "packets received with a congestion mark, a second", least: 10,
 			expr: `sum by (instance, device, port) (rate(fabricd_roce_ecn_marked_packets_total{%[1]s}[%[2]s]))`},
 		{Name: "errors", Title: "errors, drops and retransmissions of the port", least: 1,
 			expr: `sum by (instance, device, port) (increase({__name__=~"fabricd_rdma_(port_errors|loss_events)_total",%[1]s}[%[2]s]))`},
-		{Name: "status", Title: "worst verdict on the port: 0 ok or none, 1 info, 2 warn, 3 fail", least: 1.5, most: 3,
-			expr: `max by (instance, subject) (fabricd_check_status{%[1]s}) >= 1`},
+		{Name: "status", Title: "worst verdict on the port: 0 ok, 1 info, 2 warn, 3 fail", least: 1.5, bad: 2, most: 3,
+			expr: `max by (instance, subject) (fabricd_check_status{%[1]s})`},
 	}
 }
 
@@ -55,6 +57,20 @@ func (m *Metric) worse(a, b float64) float64 {
 		return b - a
 	}
 	return a - b
+}
+
+// always says whether a value is bad even if all have it.
+func (m *Metric) always(v float64) bool { return m.bad > 0 && v >= m.bad }
+
+// expects says whether a port that is there should have a value.
+func (m *Metric) expects(p *port) bool {
+	switch m.Name {
+	case "status":
+		return true
+	case "bandwidth", "errors":
+		return p.rdma != ""
+	}
+	return false
 }
 
 // short writes a value in at most three characters.

@@ -22,25 +22,37 @@ const (
 // Of many nodes it shows those with something that stands out, unless all is set.
 func (m *Matrix) Text(w io.Writer, width int, all bool) error {
 	p := &printer{w: w}
-	p.printf("%s\n%s; %d nodes, %d ports; ! stands out, - is not there\n", m.Metric.Title, m.when(), len(m.Rows), len(m.Cols))
+	p.wrapped(width, m.Metric.Title)
+	p.wrapped(width, fmt.Sprintf("%s; %d nodes, %d ports; ! stands out, - absent", m.when(), m.Nodes, m.Ports))
+	if m.Domain != "" {
+		p.wrapped(width, "nodes of "+m.Domain[1:])
+	}
 	rows := m.shown(all)
 	names := m.rowNames(rows, width)
 	heads, legend := m.heads()
-	for _, line := range legend {
-		p.printf("%s\n", line)
+	if legend != "" {
+		p.wrapped(width, legend)
 	}
 	room := max((width-names.width-cellWidth)/cellWidth, 1)
 	for from := 0; from < len(m.Cols); from += room {
 		m.block(p, rows, names, heads, from, min(from+room, len(m.Cols)))
 	}
 	p.printf("\n")
+	if m.Absent > 0 {
+		p.wrapped(width, m.absent())
+	}
 	if len(m.StandOuts) == 0 {
 		p.printf("nothing stands out\n")
 	}
 	for _, s := range m.StandOuts {
-		p.printf("%s\n", s)
+		p.wrapped(width, s)
 	}
 	return p.err
+}
+
+// absent says of how many ports nothing is known.
+func (m *Matrix) absent() string {
+	return fmt.Sprintf("%d of %d ports have no value: nothing is known of them", m.Absent, m.Ports)
 }
 
 // when says of which time the values are.
@@ -108,9 +120,21 @@ func (m *Matrix) rowNames(rows []int, width int) rowNames {
 	if room < leastName {
 		room = min(mostName, width/2)
 	}
-	for _, r := range rows {
-		name := shorten(m.Rows[r], room-1)
-		n.list = append(n.list, name)
+	for _, most := range []int{room, mostName, width / 2} {
+		if most < room {
+			continue
+		}
+		n.list = nil
+		distinct := map[string]bool{}
+		for _, r := range rows {
+			name := shorten(m.Rows[r], most-1)
+			n.list, distinct[name] = append(n.list, name), true
+		}
+		if len(distinct) == len(rows) {
+			break
+		}
+	}
+	for _, name := range n.list {
 		n.width = max(n.width, utf8.RuneCountInString(name)+1)
 	}
 	return n
@@ -128,7 +152,7 @@ func shorten(s string, most int) string {
 
 // heads gives the columns' heads, without what all names have in common, or
 // numbers with a legend where that does not make them short enough.
-func (m *Matrix) heads() (heads, legend []string) {
+func (m *Matrix) heads() (heads []string, legend string) {
 	prefix := common(m.Cols)
 	fits := true
 	for _, name := range m.Cols {
@@ -136,19 +160,14 @@ func (m *Matrix) heads() (heads, legend []string) {
 		heads, fits = append(heads, short), fits && len(short) < cellWidth
 	}
 	if !fits {
-		line := ""
 		for i, name := range m.Cols {
 			heads[i] = strconv.Itoa(i + 1)
-			if item := heads[i] + " " + name; len(line)+len(item) > 76 {
-				legend, line = append(legend, line), item
-			} else {
-				line = strings.TrimPrefix(line+", "+item, ", ")
-			}
+			legend += ", " + heads[i] + "\u00a0" + name
 		}
-		return heads, append(legend, line)
+		return heads, strings.TrimPrefix(legend, ", ")
 	}
 	if prefix != "" {
-		legend = []string{"ports " + prefix + "…"}
+		legend = "ports " + prefix + "…"
 	}
 	return heads, legend
 }
@@ -178,4 +197,23 @@ func (p *printer) printf(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format, args...)
 	}
+}
+
+// wrapped writes a sentence in lines of at most width characters. Words stay
+// whole where they fit, and a no-break space holds two together.
+func (p *printer) wrapped(width int, text string) {
+	line, indent := "", ""
+	for word := range strings.SplitSeq(text, " ") {
+		word = shorten(strings.ReplaceAll(word, "\u00a0", " "), width-2)
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			p.printf("%s\n", line)
+			line, indent = "", "  "
+		}
+		if line == "" {
+			line = indent + word
+		} else {
+			line += " " + word
+		}
+	}
+	p.printf("%s\n", line)
 }

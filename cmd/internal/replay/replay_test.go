@@ -162,6 +162,53 @@ func TestStill(t *testing.T) {
 	})
 }
 
+// A picture's ports fall no more silent the longer it is shown: nobody listens
+// on them, and who was heard is heard no more.
+func TestStillPortsAreNotSilent(t *testing.T) {
+	const port = film + `-- sys/class/net/eth0 -> ../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/net/eth0 --
+-- sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/net/eth0/type --
+1
+-- sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/net/eth0/carrier --
+1
+`
+	const frame = "-- lldp/eth0.hex --\n0180c200000e020000000001 88cc 0205 07 6c656166 0403 07 7031 0602 0078 0a04 6c656166 0000\n"
+	for name, test := range map[string]struct{ text, first, later string }{
+		"nobody listened":   {port, "unknown", "unknown"},
+		"listened for long": {port + "-- manifest.json --\n" + `{"sources": {"lldp": "listened 150s"}}` + "\n", "warn", "warn"},
+		"a neighbour":       {port + frame, "ok", "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := node(t, test.text)
+				for _, step := range []struct {
+					wait time.Duration
+					want string
+				}{{time.Second, test.first}, {10 * time.Minute, test.later}} {
+					time.Sleep(step.wait)
+					if got := verdict(n, "lldp_silent"); got != step.want {
+						t.Errorf("after %s: %s, want %s", step.wait, got, step.want)
+					}
+				}
+				for _, f := range n.State().Findings {
+					if strings.HasPrefix(f.Check, "lldp") && f.Status.Bad() && test.first != "warn" {
+						t.Errorf("%s: %s", f.Check, f.Reason)
+					}
+				}
+			})
+		})
+	}
+}
+
+// verdict gives the status of a check's only finding.
+func verdict(n *Node, check string) string {
+	for _, f := range n.State().Findings {
+		if f.Check == check {
+			return f.Status.String()
+		}
+	}
+	return ""
+}
+
 const stillAge = 10 * time.Second
 
 func TestFleet(t *testing.T) {

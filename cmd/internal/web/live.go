@@ -76,7 +76,7 @@ func (l *live) events(w http.ResponseWriter, r *http.Request) {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
 	default:
-		plain(w, http.StatusServiceUnavailable, "too many pages are live at once; reload this one by hand")
+		plain(w, http.StatusServiceUnavailable, "too many pages are live at once")
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -14,6 +14,26 @@ function place(part) {
   old.querySelectorAll("details").forEach((d, i) => { d.open = open[i] ?? d.open; });
 }
 
+function lost(why) {
+  live.textContent = why;
+  live.classList.remove("on");
+}
+
+// An EventSource does not tell what it was answered: it is asked for once more.
+async function refused() {
+  const request = new AbortController();
+  let why = "the connection is lost";
+  try {
+    const answer = await fetch("events", { signal: request.signal });
+    if (answer.status === 503) why = (await answer.text()).trim();
+  } catch {
+    // it is lost
+  }
+  request.abort();
+  lost(why + "; what follows may be old. Trying again.");
+  setTimeout(listen, patience);
+}
+
 function listen() {
   const stream = new EventSource("events");
   stream.addEventListener("page", (event) => {
@@ -24,9 +44,8 @@ function listen() {
     (page.parts ?? []).forEach(place);
   });
   stream.onerror = () => {
-    live.textContent = "the connection is lost; what follows may be old. Trying again.";
-    live.classList.remove("on");
-    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, patience);
+    if (stream.readyState === EventSource.CLOSED) refused();
+    else lost("the connection is lost; what follows may be old. Trying again.");
   };
 }
 
