@@ -3,13 +3,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,7 +13,6 @@ import (
 	"github.com/fabricd/fabricd/collectors/lldp"
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
-	frames "github.com/fabricd/fabricd/probes/lldp"
 )
 
 // lldpFlags are those of lldp and its commands.
@@ -133,81 +127,4 @@ func (a *app) lldpDiff(f *lldpFlags) error {
 	r := &collectors.Report{Host: hostName(h), Time: e.Stamp(s), Findings: s.Findings}
 	r.Status = collectors.Worst(r.Findings)
 	return a.printReport(r, f.diffFormat, true, false)
-}
-
-func (a *app) lldpSend(f *lldpFlags) error {
-	if a.host.recording != "" {
-		return usage("lldp send announces this machine: --host has none to announce")
-	}
-	h, _, err := a.open()
-	if err != nil {
-		return err
-	}
-	ports, err := sendPorts(h.Inventory(), f.ports)
-	if err != nil {
-		return err
-	}
-	names := make([]string, len(ports))
-	for i, n := range ports {
-		names[i] = n.Name
-	}
-	fmt.Fprintf(a.stderr, "announces %s on %s every %s, with host name, port, role and MTU; takes it back at the end\n", hostName(h), strings.Join(names, ", "), lldp.Interval)
-	if !f.yes {
-		return usage("lldp send makes this machine visible to its switches: say --yes if that is wanted")
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return announce(ctx, h, ports)
-}
-
-func sendPorts(inv *probes.Inventory, names []string) ([]*probes.Netdev, error) {
-	var list []*probes.Netdev
-	for _, n := range frames.Ports(inv) {
-		if len(names) == 0 && n.Carrier.V || slices.Contains(names, n.Name) {
-			list = append(list, n)
-		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(list, func(n *probes.Netdev) bool { return n.Name == name }) {
-			return nil, usage("%s is no Ethernet port of this machine", probes.Printable(name))
-		}
-	}
-	if len(list) == 0 {
-		return nil, exitError{exitUnknown, fmt.Errorf("there is no Ethernet port with link")}
-	}
-	return list, nil
-}
-
-// announce sends on all ports until ctx ends.
-func announce(ctx context.Context, h *probes.Host, ports []*probes.Netdev) error {
-	speaker := lldp.NewSpeaker(h.Inventory(), probes.Self{Host: hostName(h), Version: version})
-	var own []*frames.Frame
-	var senders []*frames.Sender
-	for _, n := range ports {
-		f, err := speaker.Frame(n)
-		if err != nil {
-			return err
-		}
-		s, err := frames.NewSender(h, n)
-		if err != nil {
-			return exitError{exitUnknown, err}
-		}
-		defer s.Close()
-		defer func() { _ = s.Send(f.Shutdown()) }()
-		own, senders = append(own, f), append(senders, s)
-	}
-	tick := time.NewTicker(lldp.Interval)
-	defer tick.Stop()
-	for {
-		for i, s := range senders {
-			if err := s.Send(own[i]); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
 }

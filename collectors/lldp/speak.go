@@ -73,11 +73,14 @@ func newMouth(h *probes.Host, n *probes.Netdev) *mouth {
 
 // speak sends the frame if it is time and there is link.
 func (m *mouth) speak(at time.Duration, link bool) (err error) {
-	if m == nil || !link || at < m.next {
+	if m == nil || !m.due(at, link) {
 		return nil
 	}
-	m.next = at + Interval
-	if m.frame, err = NewSpeaker(m.h.Inventory(), m.self).Frame(m.n); err != nil {
+	inv := m.h.Inventory()
+	if n := find(inv, m.n.Name); n != nil { // its MTU may be another
+		m.n = n
+	}
+	if m.frame, err = NewSpeaker(inv, m.self).Frame(m.n); err != nil {
 		return err
 	}
 	if m.sender == nil {
@@ -86,6 +89,19 @@ func (m *mouth) speak(at time.Duration, link bool) (err error) {
 		}
 	}
 	return m.sender.Send(m.frame)
+}
+
+// due says whether it is time: at once when the link is back, for with it the
+// neighbour forgot us.
+func (m *mouth) due(at time.Duration, link bool) bool {
+	if !link {
+		m.next = 0
+	}
+	if !link || at < m.next {
+		return false
+	}
+	m.next = at + Interval
+	return true
 }
 
 // close takes back what was said.
