@@ -46,7 +46,7 @@ func (a *app) read(names []string, format string) error {
 		switch {
 		case !slices.Contains(known().Collectors, name):
 			return usage("%s: there is no collector of this name", name)
-		case !slices.ContainsFunc(list, func(k collectors.Collector) bool { return k.Doc().Name == name }):
+		case table && !slices.ContainsFunc(list, func(k collectors.Collector) bool { return k.Doc().Name == name }):
 			return usage("%s: this collector is switched off (--no-collector.%s, or the configuration)", name, name)
 		}
 	}
