@@ -65,6 +65,7 @@ type reader struct {
 	port     *lldp.Port
 	agent    agent
 	recorded bool
+	still    bool   // a recording of one moment
 	mouth    *mouth // nil: nothing is announced
 }
 
@@ -77,11 +78,14 @@ func open(_ context.Context, h *probes.Host, name string) (collectors.Reader[Rea
 	if err != nil {
 		return nil, err
 	}
-	return &reader{p, openAgent(h, n), h.Recorded(), newMouth(h, n)}, nil
+	return &reader{port: p, agent: openAgent(h, n), recorded: h.Recorded(), still: h.Recorded() && len(h.Marks()) == 1, mouth: newMouth(h, n)}, nil
 }
 
 // Read drains the port. An interface that is gone may be back under its name.
 func (r *reader) Read(at time.Duration) (*Reading, error) {
+	if r.still { // see moment
+		at = 0
+	}
 	s, err := r.port.Read(at)
 	if err != nil {
 		return nil, collectors.ErrReopen

@@ -71,7 +71,7 @@ func neighbourRows(v *collectors.View, units []collectors.Unit[Reading]) []neigh
 		}
 		known := map[[2]string]bool{}
 		for _, heard := range u.Reading.Neighbours {
-			rows = append(rows, neighbour{heard, n.Name, n.Function.Address, idsOf(&heard, known), v.At})
+			rows = append(rows, neighbour{heard, n.Name, n.Function.Address, idsOf(&heard, known), moment(v)})
 		}
 	}
 	return rows
@@ -142,7 +142,7 @@ const (
 func settingRows(v *collectors.View, units []collectors.Unit[Reading]) []setting {
 	var rows []setting
 	for _, u := range units {
-		if list := present(u.Reading.State, v.At); len(list) == 1 {
+		if list := present(u.Reading.State, moment(v)); len(list) == 1 {
 			rows = append(rows, settings(u.Name, list[0].Frame)...)
 		}
 	}

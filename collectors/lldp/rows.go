@@ -35,21 +35,31 @@ type port struct {
 
 func portRows(v *collectors.View, units []collectors.Unit[Reading]) []port {
 	var rows []port
+	at := moment(v)
 	for _, u := range units {
 		n := find(v.Inventory, u.Name)
 		if n == nil {
 			continue
 		}
 		p := port{
-			Reading: u.Reading, n: n, at: v.At, role: v.Topology.Role(n.Function),
+			Reading: u.Reading, n: n, at: at, role: v.Topology.Role(n.Function),
 			guest: v.Inventory.Facts.Guest || virtual(n.Function.Driver),
 		}
 		p.plan, p.other = planned(v.Plan(), n)
-		p.present = present(u.Reading.State, v.At)
+		p.present = present(u.Reading.State, at)
 		p.many = several(p.present)
 		rows = append(rows, p)
 	}
 	return rows
+}
+
+// moment is when a view is of: what came after a still picture nobody knows, so
+// that nobody falls silent in it however long it is shown.
+func moment(v *collectors.View) time.Duration {
+	if v.Still {
+		return 0
+	}
+	return v.At
 }
 
 // virtual says whether a driver is of a NIC that only software knows: what is

@@ -28,10 +28,6 @@ func silent(p *port, e *collectors.Env[port]) collectors.Verdict {
 	if p.Carrier.OK && !p.Carrier.V {
 		return collectors.Verdict{}
 	}
-	if e.View.Still { // what came after a picture nobody knows
-		then := *p
-		then.at, p = 0, &then
-	}
 	quiet, limit := p.quiet(), seconds(e.Threshold(silence.Name))
 	if p.hears(limit) {
 		n := p.present[len(p.present)-1]

@@ -175,7 +175,7 @@ func TestStillPortsAreNotSilent(t *testing.T) {
 	for name, test := range map[string]struct{ text, first, later string }{
 		"nobody listened":   {port, "unknown", "unknown"},
 		"listened for long": {port + "-- manifest.json --\n" + `{"sources": {"lldp": "listened 150s"}}` + "\n", "warn", "warn"},
-		"a neighbour":       {port + frame, "ok", "unknown"},
+		"a neighbour":       {port + frame, "ok", "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
