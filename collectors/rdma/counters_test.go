@@ -3,6 +3,7 @@
 package rdma_test
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -78,6 +79,23 @@ func TestFlap(t *testing.T) {
 			d.At("40s").Set("net/eth0/flags", "0x1003").Set("net/eth0/carrier_changes", "4")
 			film(h)
 		}, "expect: ok rdma_flap eth0"},
+		{"switched off and on, the carrier comes later", func(h *host) {
+			h.Dev(nic(0)).At("5s").Set("net/eth0/flags", "0x1002").Set("net/eth0/carrier_changes", "3").Fail("net/eth0/carrier", "EINVAL")
+			h.Dev(nic(0)).At("10s").Set("net/eth0/flags", "0x1003").Set("net/eth0/carrier", "0")
+			h.Dev(nic(0)).At("15s").Set("net/eth0/carrier", "1").Set("net/eth0/carrier_changes", "4")
+			h.At("20s").Set("proc/version", "x")
+		}, "expect: ok rdma_flap eth0"},
+		{"its driver closes it", func(h *host) {
+			h.Dev(nic(0)).At("5s").Set("net/eth0/carrier_changes", "3").Fail("net/eth0/carrier", "EINVAL")
+			h.Dev(nic(0)).At("10s").Set("net/eth0/flags", "0x1002")
+		}, "expect: ok rdma_flap eth0"},
+		{"lost, and switched off soon after", func(h *host) {
+			h.Dev(nic(0)).At("5s").Set("net/eth0/carrier", "0").Set("net/eth0/carrier_changes", "3")
+			h.Dev(nic(0)).At("6s").Set("net/eth0/flags", "0x1002").Fail("net/eth0/carrier", "EINVAL")
+			for i := range 60 {
+				h.At(fmt.Sprintf("%ds", 20+20*i)).Set("proc/version", "x")
+			}
+		}, "expect: warn rdma_flap eth0\nsays: carrier_changes 1"},
 		{"to the maximum", both(before("counters/link_downed 250"), counts("counters/link_downed 255")), "expect: warn rdma_flap mlx5_0\nsays: link_downed 5\nexpect: warn rdma_errors mlx5_0"},
 		{"saturated, and nothing else tells", func(h *host) {
 			h.Drop(h.Dev(nic(0)).Dir + "/net/eth0/carrier_changes")

@@ -20,9 +20,9 @@ type flapRow struct {
 	down                 Count // link_downed
 	carrier              Count // carrier_changes
 	full                 bool  // link_downed stands at its maximum
-	up                   Flag  // administratively
+	losses               Count // the carrier's, but for those of an administrator
 	epoch, netdevEpoch   uint64
-	legs                 Count  // carrier_changes of all legs of the bond that netdev is
+	legs                 Count  // losses of all legs of the bond that netdev is
 	legsEpoch            uint64 // tells other legs
 }
 
@@ -33,7 +33,7 @@ func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 	for _, u := range list {
 		if n := u.Reading.Netdev; n != nil {
 			if !ports[n.Name] {
-				rows = append(rows, flapRow{netdev: n.Name, carrier: n.CarrierChanges, up: n.Up, netdevEpoch: n.Epoch})
+				rows = append(rows, flapRow{netdev: n.Name, carrier: n.CarrierChanges, losses: n.Losses, netdevEpoch: n.Epoch})
 			}
 			continue
 		}
@@ -45,7 +45,7 @@ func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 			r := flapOf(&u.Reading.Ports[i], d)
 			for _, leg := range legs[r.netdev] {
 				n := leg.reading.Netdev
-				r.legs = Count{r.legs.V + n.CarrierChanges.V, true}
+				r.legs = Count{r.legs.V + n.Losses.V, true}
 				r.legsEpoch = r.legsEpoch*legsPrime + n.Epoch + 1
 			}
 			rows = append(rows, r)
@@ -57,7 +57,7 @@ func flapRows(v *collectors.View, list []collectors.Unit[Reading]) []flapRow {
 func flapOf(p *Port, d *probes.RDMADevice) flapRow {
 	r := flapRow{
 		device: d.Name, port: strconv.Itoa(p.Number), netdev: p.Netdev.Name,
-		down: p.PMA.Find("link_downed"), carrier: p.Netdev.CarrierChanges, up: p.Netdev.Up,
+		down: p.PMA.Find("link_downed"), carrier: p.Netdev.CarrierChanges, losses: p.Netdev.Losses,
 		epoch: p.Epoch, netdevEpoch: p.Netdev.Epoch,
 	}
 	limit, ok := rdma.NarrowMax("link_downed")
@@ -109,7 +109,7 @@ func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 		}
 	}
 	add("link_downed", collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.down.V, o.down.OK && o.epoch == r.epoch }))
-	add("carrier_changes", r.carrierGrowth(past))
+	add("carrier_changes", collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.losses.V, o.losses.OK && o.netdevEpoch == r.netdevEpoch }))
 	span := since(past)
 	switch {
 	case sum > 0 && r.legsGrew(past):
@@ -130,24 +130,7 @@ func evalFlap(r *flapRow, e *collectors.Env[flapRow]) verdict {
 	return collectors.Verdictf(collectors.OK, "the link was not lost in %s", span)
 }
 
-// carrierGrowth sums the changes of the carrier, but those around moments at
-// which the interface was administratively down.
-func (r *flapRow) carrierGrowth(past []collectors.Sample[flapRow]) uint64 {
-	sum := uint64(0)
-	for i := 1; i < len(past); i++ {
-		if off(&past[i-1].Row) || off(&past[i].Row) {
-			continue
-		}
-		sum += collectors.Growth(past[i-1:i+1], func(o *flapRow) (uint64, bool) {
-			return o.carrier.V, o.carrier.OK && o.netdevEpoch == r.netdevEpoch
-		})
-	}
-	return sum
-}
-
-// legsGrew says whether the carrier of a leg of the port's bond changed.
+// legsGrew says whether a leg of the port's bond lost its carrier.
 func (r *flapRow) legsGrew(past []collectors.Sample[flapRow]) bool {
 	return collectors.Growth(past, func(o *flapRow) (uint64, bool) { return o.legs.V, o.legs.OK && o.legsEpoch == r.legsEpoch }) > 0
 }
-
-func off(r *flapRow) bool { return r.up.OK && !r.up.V }

@@ -4,7 +4,9 @@ package rdma
 
 import (
 	"bytes"
+	"errors"
 	"math"
+	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/collectors"
@@ -28,6 +30,8 @@ type netdev struct {
 	changes *probes.Attr
 	carrier *probes.Attr
 	wasUp   bool // it had carrier since fabricd started
+	off     bool // it was switched off at the last look
+	rises   bool // it was so once, and had no carrier since
 }
 
 // follow turns to the interface of a name, which may be "" or new.
@@ -83,13 +87,32 @@ func (n *netdev) read() (changed bool) {
 	}
 	now.MTU = int(number(n.mtu).V)
 	now.CarrierChanges = number(n.changes)
-	carrier := number(n.carrier)
-	now.Carrier = Flag{carrier.V == 1, carrier.OK}
+	b, err := n.carrier.Read()
+	now.Carrier = Flag{bytes.Equal(bytes.TrimSpace(b), []byte("1")), err == nil}
 	n.wasUp = n.wasUp || now.Carrier.V
 	now.WasUp = n.wasUp
+	// A driver that closes its interface drops the carrier first and the flag at last; meanwhile the kernel refuses
+	// to tell of a carrier.
+	now.Losses = n.losses(&now, now.Up.OK && !now.Up.V || errors.Is(err, syscall.EINVAL))
 	changed = now != n.now
 	n.now = now
 	return changed
+}
+
+// losses counts what of the carrier's changes since the look before was none of
+// an administrator's.
+func (n *netdev) losses(now *Netdev, off bool) Count {
+	then, sum := &n.now, n.now.Losses.V
+	wasOff, rises := n.off, n.rises
+	n.off, n.rises = off, off || (wasOff || rises) && !now.Carrier.V
+	if off || wasOff || !then.CarrierChanges.OK || now.CarrierChanges.V <= then.CarrierChanges.V {
+		return Count{sum, now.CarrierChanges.OK}
+	}
+	sum += now.CarrierChanges.V - then.CarrierChanges.V
+	if rises && now.Carrier.V { // the last of them is its return
+		sum--
+	}
+	return Count{sum, now.CarrierChanges.OK}
 }
 
 // parseHex reads 0x1003.

@@ -108,7 +108,11 @@ type Netdev struct {
 	WasUp          bool  // it had carrier since fabricd started
 	MTU            int   // 0: not known
 	CarrierChanges Count // ups and downs of the carrier since the interface exists
-	Epoch          uint64
+	// Losses are those of them that were seen to happen and that no administrator
+	// made: not those around moments at which the interface was switched off, nor
+	// the carrier's return after that.
+	Losses Count
+	Epoch  uint64
 }
 
 // A Flag is yes or no; not OK is not known.
