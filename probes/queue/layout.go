@@ -16,7 +16,8 @@ type sweeper interface {
 	// sample takes one. deadline is when it should have been taken and now is,
 	// by the monotonic clock, which clock tells.
 	sample(deadline, now time.Duration, clock func() time.Duration) error
-	// problem gives why a slot could not be read in the newest sample.
+	// problem gives why a slot could not be read in the newest sample;
+	// fs.ErrNotExist: there are no files of it.
 	problem(slot int) error
 	close()
 }
