@@ -4,6 +4,8 @@ package queue
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -37,6 +39,21 @@ func countQueues(places []place) int {
 		n += p.queues
 	}
 	return n
+}
+
+// problems gives why queues could not be read, one for each interface.
+func (l *layout) problems() (list []error) {
+	slot := 0
+	for _, p := range l.places {
+		for n := range p.queues {
+			if err := l.problem(slot + n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				list = append(list, fmt.Errorf("%s: %w", p.name, err))
+				break
+			}
+		}
+		slot += p.queues
+	}
+	return list
 }
 
 // newLayout prepares samples of places by the best way that there is.

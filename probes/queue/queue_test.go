@@ -124,6 +124,25 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
+// What cannot be read is told while it is watched.
+func TestWatchUnread(t *testing.T) {
+	h, err := probes.Recorded([]byte("-- sys/devices/pci0000:00/0000:00:01.0/vendor --\n0x15b3\n"+
+		"-- sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:01.0/net/eth0 --\n"+
+		"-- sys/devices/pci0000:00/0000:00:01.0/net/eth0/queues/tx-0/byte_queue_limits/inflight.err --\nEIO\n"), probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Watch(t.Context(), h, Options{}, func(s *Sweep) error {
+		if len(s.Unread) != 1 || len(s.Queues) != 0 || !strings.Contains(s.Unread[0].Error(), "eth0: queues/tx-0") {
+			t.Errorf("%+v", s)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRing(t *testing.T) {
 	var r ring
 	r.add(1000, 5)
