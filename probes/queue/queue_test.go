@@ -3,10 +3,12 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,6 +142,26 @@ func TestWatchUnread(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	for _, test := range []struct {
+		err     error
+		missing []string
+		want    string
+	}{
+		{syscall.EPERM, []string{"CAP_BPF", "CAP_PERFMON"}, "CAP_BPF and CAP_PERFMON"},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EACCES), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
+		{syscall.EPERM, nil, "lockdown"},
+		{fmt.Errorf("load BTF: %w", syscall.ENOSYS), nil, "CONFIG_BPF_SYSCALL"},
+		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory"},
+		{errors.New("load kernel spec: no BTF found for kernel version 6.1: not supported"), nil, "tells no types"},
+	} {
+		got := refusal(test.err, test.missing).Error()
+		if !strings.Contains(got, test.want) || strings.Contains(got, "types") != strings.Contains(test.want, "types") {
+			t.Errorf("%v: %s", test.err, got)
+		}
 	}
 }
 
