@@ -106,8 +106,8 @@ func (a *app) watchQueues(h *probes.Host, watch func(func(*queue.Sweep) error) e
 	look := queueview.Look{Unicode: topoview.SpeaksUTF8(os.Getenv), Width: columns(a.stdout)}
 	terminal := look.Width > 0 && !h.Recorded()
 	if file, ok := a.stdout.(*os.File); ok && terminal {
-		if _, height, err := term.GetSize(int(file.Fd())); err == nil {
-			look.Height = height
+		if width, height, err := term.GetSize(int(file.Fd())); err == nil {
+			look.Width, look.Height = width, height
 		}
 	}
 	v, every := queueview.New(look), time.Second

@@ -3,7 +3,11 @@
 package queue
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,15 +18,20 @@ import (
 // stuckAfter is how long a queue stands still before it is called stuck.
 const stuckAfter = 5 * time.Second
 
-// A row is a queue that carries something or timed out; where an interface has
-// none, the interface.
+// A row is a queue that carries something or timed out, or that cannot be read
+// though others can; where an interface has none, the interface.
 type row struct {
 	*Netdev
 	q        *queue.Queue // nil: it carries nothing, or is not seen
+	err      error        // why it is not seen
 	index    int          // -1: the interface
-	timeouts Timeouts
+	timeouts Timeouts     // of the interface: those of the queue that tells least
 	way      queue.Way
 }
+
+// maxUntold bounds the queues of an interface that have a row only because
+// their timeouts cannot be read.
+const maxUntold = 64
 
 func rows(_ *collectors.View, units []collectors.Unit[Reading]) []row {
 	var all []row
@@ -37,22 +46,44 @@ func rows(_ *collectors.View, units []collectors.Unit[Reading]) []row {
 func (n *Netdev) rows(way queue.Way) []row {
 	var list []row
 	active := n.Active
+	some, untold := slices.ContainsFunc(n.Timeouts, func(t Timeouts) bool { return t.Count.OK }), 0
 	for i := range n.Queues {
-		r := row{Netdev: n, index: i, way: way}
-		if n.Timeouts != nil {
-			r.timeouts = n.Timeouts[i]
-		}
+		r := row{Netdev: n, err: n.Unread[i], index: i, timeouts: n.Timeouts[i], way: way}
 		if len(active) > 0 && active[0].Index == i {
 			r.q, active = &active[0], active[1:]
 		}
-		if r.q != nil || r.timeouts.Grown > 0 {
+		beside := some && r.timeouts.told() == unreadable && untold < maxUntold
+		if beside {
+			untold++
+		}
+		if r.q != nil || r.err != nil || r.timeouts.Grown > 0 || beside {
 			list = append(list, r)
 		}
 	}
 	if list == nil {
-		list = []row{{Netdev: n, index: -1, way: way}}
+		list = []row{{Netdev: n, err: n.Err, index: -1, way: way}}
+		if len(n.Timeouts) > 0 {
+			list[0].timeouts = slices.MinFunc(n.Timeouts, func(a, b Timeouts) int { return cmp.Compare(a.told(), b.told()) })
+		}
 	}
 	return list
+}
+
+// What is told of timeouts, the worst first.
+const (
+	unreadable = iota
+	absent
+	told
+)
+
+func (t Timeouts) told() int {
+	switch {
+	case t.Count.OK:
+		return told
+	case t.Count.Err == nil || errors.Is(t.Count.Err, fs.ErrNotExist):
+		return absent
+	}
+	return unreadable
 }
 
 func (r *row) queue() string {
@@ -67,7 +98,7 @@ func checks() []collectors.Check[row] {
 		{
 			Name:   "nic_queue_stuck",
 			Help:   "Fails when a queue's transmit timeouts grew within the last minute, or when bytes have been in flight for 5 s while none were completed: by the queue's own count where the kernel's program sees it, otherwise when neither the bytes in flight nor the interface's packets change.",
-			Silent: "timeouts of long ago; the same number of bytes at every look while packets move; an interface without carrier, which is info.",
+			Silent: "timeouts of long ago; the same number of bytes at every look while packets move; an interface without carrier, which is info. Timeouts or bytes in flight that cannot be read are unknown; a kernel without tx_timeout is judged by the bytes alone, and that is said.",
 			Thresholds: []collectors.Threshold{
 				{Name: "seconds", Default: stuckAfter.Seconds(), Unit: "s", Help: "bytes in flight for longer, without one completed, fail"},
 			},
@@ -108,8 +139,8 @@ func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
 		return r.timedOut()
 	case e.View.Still || r.Traffic.Packets.OK && r.Traffic.Span == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: whether a queue moves needs a second")
-	case r.Err != nil && r.q == nil:
-		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.Err)
+	case r.err != nil:
+		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.err)
 	case !known:
 		return collectors.Verdictf(collectors.Unknown, "%d bytes are in flight, and statistics/tx_packets cannot be read: whether they move is not known", r.q.Inflight)
 	case age >= limit && r.Carrier.OK && !r.Carrier.V:
@@ -118,18 +149,31 @@ func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
 		return collectors.Verdictf(collectors.Fail, "%d bytes have been in flight for %s and none were completed (byte_queue_limits/inflight)%s", r.q.Inflight, age.Round(time.Second), r.stalled()).
 			Remedyf("is the link paused (ethtool -S %s, roce checks)? dmesg for the driver's messages; resetting the queue: ip link set %s down, then up", r.Name, r.Name).
 			With("inflight", r.q.Inflight).With("limit", r.q.Limit)
-	case r.index < 0 && !r.HasFiles && r.Timeouts == nil:
+	case r.timeouts.told() == unreadable:
+		return collectors.Verdictf(collectors.Unknown, "tx_timeout could not be read: %v", r.timeouts.Count.Err)
+	case r.timeouts.told() == absent && !r.Limits.OK:
 		return collectors.Verdictf(collectors.Unknown, "the interface tells neither bytes in flight nor transmit timeouts")
 	}
-	return collectors.Verdictf(collectors.OK, "no transmit timeout in the last minute, and no bytes that stand still%s", r.without())
+	return collectors.Verdictf(collectors.OK, "%s, and %s", r.timely(), r.moves(limit))
 }
 
-// without says what a verdict had to do without.
-func (r *row) without() string {
-	if r.idle() || r.Limits.OK {
-		return ""
+// timely tells of timeouts where there are none.
+func (r *row) timely() string {
+	if r.timeouts.told() == absent {
+		return "whether transmits timed out is not told (no tx_timeout)"
 	}
-	return " as far as the driver tells: it does not use byte queue limits"
+	return "no transmit timeout in the last minute"
+}
+
+// moves tells of a queue that is not seen to stand still.
+func (r *row) moves(limit time.Duration) string {
+	switch {
+	case r.q != nil && r.q.Standing >= limit: // so the interface's packets move
+		return fmt.Sprintf("%d bytes in flight at every look for %s while the interface sends: whether they are always others is not seen", r.q.Inflight, r.q.Standing.Round(time.Second))
+	case r.idle() || r.Limits.OK:
+		return fmt.Sprintf("no bytes that stand still for %s", limit)
+	}
+	return fmt.Sprintf("no bytes that stand still for %s as far as the driver tells: it does not use byte queue limits", limit)
 }
 
 // stalled tells of the stalls that the kernel counted.
@@ -160,10 +204,12 @@ func full(r *row, e *collectors.Env[row]) collectors.Verdict {
 	switch {
 	case e.View.Still || r.Traffic.Packets.OK && r.Traffic.Span == 0:
 		return collectors.Verdictf(collectors.Unknown, "one reading only: how often a queue is full needs more")
-	case r.Err != nil && r.q == nil:
-		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.Err)
-	case r.timeouts.Grown > 0 || age >= stuckAfter:
-		return collectors.Verdictf(collectors.Info, "the queue is stuck: see nic_queue_stuck")
+	case r.err != nil:
+		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.err)
+	case r.timeouts.Grown > 0:
+		return collectors.Verdictf(collectors.Info, "transmits time out: see nic_queue_stuck")
+	case age >= stuckAfter:
+		return collectors.Verdictf(collectors.Info, "bytes have been in flight for %s and none were completed: see nic_queue_stuck", age.Round(time.Second))
 	case r.idle():
 		return collectors.Verdictf(collectors.OK, "less than one packet a second is sent")
 	case !r.Limits.OK:
@@ -194,10 +240,15 @@ func (r *row) fullness(e *collectors.Env[row]) collectors.Verdict {
 	if collapsed {
 		bad = w.Tight
 	}
-	if share(w.Busy) < e.Threshold("busy_percent") || share(bad) <= e.Threshold("full_percent") {
+	switch {
+	case w.Samples < 2:
+		return collectors.Verdictf(collectors.Unknown, "one sample only in the last minute: how often a queue is full needs more")
+	case share(w.Busy) < e.Threshold("busy_percent") || share(bad) <= e.Threshold("full_percent"):
 		return collectors.Verdictf(collectors.OK, "at its limit in %.0f %% of %d samples, empty in %.0f %%", share(w.Full), w.Samples, share(w.Samples-w.Busy))
+	case r.way == queue.Files && !r.Traffic.Packets.OK:
+		return collectors.Verdictf(collectors.Unknown, "at its limit in %.0f %% of %d samples, and statistics/tx_packets cannot be read: whether packets move is not known", share(w.Full), w.Samples)
 	}
-	v := collectors.Verdictf(collectors.Warn, "at its limit of %d bytes in %.0f %% of %d samples: more is to be sent than the link takes", r.q.Limit, share(w.Full), w.Samples).
+	v := collectors.Verdictf(collectors.Warn, "at its byte queue limit, which is %d bytes now, in %.0f %% of %d samples: more is to be sent than it lets the device have", r.q.Limit, share(w.Full), w.Samples).
 		Remedyf("is the link slow or paused (nic_speed, roce checks)? spread the load over more queues or interfaces")
 	if collapsed {
 		v = collectors.Verdictf(collectors.Warn, "the byte queue limit fell to %d bytes, less than two frames (%.0f), and the queue was occupied in %.0f %% of %d samples", r.q.Limit, two, share(w.Busy), w.Samples).

@@ -35,7 +35,7 @@ type Netdev struct {
 	*queue.Netdev
 	Carrier probes.Value[bool]
 	Traffic Traffic
-	// Timeouts are those of the transmit watchdog, by queue; nil: not told.
+	// Timeouts are those of the transmit watchdog, by queue.
 	Timeouts []Timeouts
 	Stalls   map[int]*Stalls // of active queues where they are counted
 	Qdiscs   *Qdiscs         // nil: not told

@@ -3,8 +3,10 @@
 package queue
 
 import (
+	"errors"
 	"path"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -12,12 +14,11 @@ import (
 )
 
 // window is over what the traffic is taken, and for how long a timeout counts
-// as new; a recording is taken as a whole for the former.
+// as new.
 const window = time.Minute
 
 // slow is what is read of an interface once a reading.
 type slow struct {
-	whole          bool // no window: a recording
 	dirs           []*probes.Dir
 	packets, bytes *probes.Attr
 	carrier        *probes.Attr
@@ -43,7 +44,7 @@ type timeouts struct {
 
 // open opens an interface's files. What an earlier one has seen stays.
 func (r *reader) open(n *queue.Netdev, old *slow) *slow {
-	s := &slow{whole: r.h.Recorded(), stalls: map[int]*stallFiles{}}
+	s := &slow{stalls: map[int]*stallFiles{}}
 	s.attr = func(dir, name string) *probes.Attr {
 		d, err := r.h.Dir(path.Join(n.Path, dir))
 		if err != nil {
@@ -96,18 +97,13 @@ func count(a *probes.Attr) probes.Value[uint64] {
 }
 
 func (s *slow) read(n *queue.Netdev, at time.Duration) Netdev {
-	out := Netdev{Netdev: n, Traffic: s.traffic(at)}
-	if carrier := count(s.carrier); carrier.OK {
+	out := Netdev{Netdev: n, Traffic: s.traffic(at), Timeouts: make([]Timeouts, len(s.counters))}
+	carrier := count(s.carrier)
+	if carrier.OK || errors.Is(carrier.Err, syscall.EINVAL) { // EINVAL: it is switched off
 		out.Carrier = probes.Some(carrier.V != 0)
 	}
 	for i, a := range s.counters {
-		t := s.timeouts[i].take(count(a), at)
-		if t.Count.OK && out.Timeouts == nil {
-			out.Timeouts = make([]Timeouts, len(s.counters))
-		}
-		if out.Timeouts != nil {
-			out.Timeouts[i] = t
-		}
+		out.Timeouts[i] = s.timeouts[i].take(count(a), at)
 	}
 	for i := range n.Active {
 		if stalls := s.stallsOf(n.Active[i].Index).read(); stalls != nil {
@@ -144,7 +140,7 @@ func (s *slow) traffic(at time.Duration) Traffic {
 		s.moved = at
 	}
 	s.past = append(s.past, traffic{at, packets.V, bytes.V})
-	for !s.whole && len(s.past) > 2 && at-s.past[1].at >= window {
+	for len(s.past) > 2 && at-s.past[1].at >= window {
 		s.past = s.past[1:]
 	}
 	first := s.past[0]

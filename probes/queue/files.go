@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -41,9 +40,8 @@ func newFiles(h *probes.Host, places []place) *files {
 			dir, err := h.Dir(path.Join(p.path, "queues", fmt.Sprintf("tx-%d", i), "byte_queue_limits"))
 			if err == nil {
 				q = queueFiles{dir: dir, inflight: dir.Attr("inflight", 16), limit: dir.Attr("limit", 16)}
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				q.err = err
 			}
+			q.err = err
 			f.queues = append(f.queues, q)
 		}
 	}
@@ -120,12 +118,12 @@ func digits(b []byte) (n uint32, ok bool) {
 	return uint32(v), v < 1<<32
 }
 
-// problem gives why a queue could not be read in the newest sample.
 func (f *files) problem(slot int) error {
-	if err := f.queues[slot].err; err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("queues/tx-%s/byte_queue_limits: %w", strconv.Itoa(int(f.slots[slot].Queue)), err)
+	err := f.queues[slot].err
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return nil
+	return fmt.Errorf("queues/tx-%d/byte_queue_limits: %w", f.slots[slot].Queue, err)
 }
 
 func (f *files) close() {

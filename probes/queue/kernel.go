@@ -5,12 +5,14 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
 	"github.com/fabricd/fabricd/probes"
+	"golang.org/x/sys/unix"
 )
 
 // kernel samples by the program in the kernel.
@@ -42,7 +44,7 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 	}
 	q, err := bpf.OpenQueues(countQueues(places), len(places), netns, timer)
 	if err != nil {
-		return nil, refusal(err)
+		return nil, refusal(err, missing())
 	}
 	k := &kernel{q}
 	if err := q.Sample(monotonic()); err != nil { // without queues as yet: does it run at all?
@@ -52,15 +54,39 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 	return k, nil
 }
 
-// refusal says what a kernel that refuses BPF lacks.
-func refusal(err error) error {
+// refusal says what a kernel that refuses BPF lacks, or we do: capabilities.
+func refusal(err error, missing []string) error {
 	switch {
+	case errors.Is(err, fs.ErrPermission) && len(missing) > 0: // EPERM, and EACCES from the verifier
+		return fmt.Errorf("BPF is not permitted without %s", strings.Join(missing, " and "))
 	case errors.Is(err, syscall.EPERM):
-		return errors.New("BPF is not permitted: it takes CAP_BPF and CAP_PERFMON, and no lockdown")
-	case strings.Contains(err.Error(), "BTF"):
+		return errors.New("BPF is not permitted: a lockdown, or a filter of system calls")
+	case errors.Is(err, syscall.ENOSYS):
+		return errors.New("there is no BPF (CONFIG_BPF_SYSCALL), or a filter of system calls hides it")
+	case strings.Contains(err.Error(), "no BTF found for kernel"): // the library has no error of its own for it
 		return fmt.Errorf("the kernel tells no types (CONFIG_DEBUG_INFO_BTF): %w", err)
 	}
 	return err
+}
+
+// missing lists the capabilities for BPF that this process does not have.
+func missing() (names []string) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&header, &data[0]) != nil {
+		return nil
+	}
+	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
+	if has(unix.CAP_SYS_ADMIN) { // it holds both
+		return nil
+	}
+	if !has(unix.CAP_BPF) {
+		names = append(names, "CAP_BPF")
+	}
+	if !has(unix.CAP_PERFMON) {
+		names = append(names, "CAP_PERFMON")
+	}
+	return names
 }
 
 func (k *kernel) mem() memory { return memory{k.Slots, k.Devices, k.Control} }

@@ -4,6 +4,8 @@ package queue
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -16,7 +18,8 @@ type sweeper interface {
 	// sample takes one. deadline is when it should have been taken and now is,
 	// by the monotonic clock, which clock tells.
 	sample(deadline, now time.Duration, clock func() time.Duration) error
-	// problem gives why a slot could not be read in the newest sample.
+	// problem gives why a slot could not be read in the newest sample;
+	// fs.ErrNotExist: there are no files of it.
 	problem(slot int) error
 	close()
 }
@@ -36,6 +39,21 @@ func countQueues(places []place) int {
 		n += p.queues
 	}
 	return n
+}
+
+// problems gives why queues could not be read, one for each interface.
+func (l *layout) problems() (list []error) {
+	slot := 0
+	for _, p := range l.places {
+		for n := range p.queues {
+			if err := l.problem(slot + n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				list = append(list, fmt.Errorf("%s: %w", p.name, err))
+				break
+			}
+		}
+		slot += p.queues
+	}
+	return list
 }
 
 // newLayout prepares samples of places by the best way that there is.

@@ -4,8 +4,10 @@ package queue
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -313,5 +315,36 @@ func TestWatchGone(t *testing.T) {
 			}
 		}
 		ip(t, "link del qz")
+	}
+}
+
+// Interfaces that come while they are watched are looked at.
+func TestWatchAdded(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	for _, way := range []Way{Kernel, Files} {
+		ip(t, "link add qa type ifb")
+		ip(t, "link set qa up")
+		h, err := probes.Live("/", probes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, looks := errors.New("found"), 0
+		err = Watch(t.Context(), h, Options{Every: 10 * time.Millisecond, Netdevs: []string{"qa", "qb"}, Way: way}, func(s *Sweep) error {
+			if looks++; looks == 5 {
+				ip(t, "link add qb type ifb")
+				ip(t, "link set qb up")
+			}
+			if looks > 3000 || slices.ContainsFunc(s.Queues, func(q Sample) bool { return q.Netdev == "qb" }) {
+				return found
+			}
+			return nil
+		})
+		if err != found || looks > 3000 { //nolint:errorlint // it is the same one
+			t.Errorf("%s: %v after %d looks", way, err, looks)
+		}
+		ip(t, "link del qa")
+		ip(t, "link del qb")
 	}
 }

@@ -82,8 +82,9 @@ type Netdev struct {
 	Bursts    uint64
 	BurstTime time.Duration
 	Longest   time.Duration
-	Active    []Queue // those that carried something lately
-	Err       error   // why some queue could not be read
+	Active    []Queue       // those that carried something lately
+	Err       error         // why some queue could not be read
+	Unread    map[int]error // of which queues, and why: maxRows at most; nil: none, or of no queue it could be read
 	Heat      []Column
 }
 
@@ -93,7 +94,7 @@ type Queue struct {
 	Inflight, Limit uint32
 	Backlog         uint32
 	Peaks           Peaks
-	// Window counts samples of the last minute; in a recording, all.
+	// Window counts samples of the last minute.
 	Window Counts
 	// Total counts all samples.
 	Total Counts

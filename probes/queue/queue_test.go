@@ -3,10 +3,12 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,8 +67,11 @@ func TestFilm(t *testing.T) {
 	if want := (Peaks{Second: 100, Ten: 100, Minute: 12000}); first.Peaks != want {
 		t.Errorf("%+v, not %+v", first.Peaks, want)
 	}
-	if want := (Counts{Samples: 5, Busy: 3, Full: 1, Tight: 1}); first.Window != want || first.Total != want {
+	if want := (Counts{Samples: 3, Busy: 2, Full: 1, Tight: 1}); first.Window != want { // the last minute
 		t.Errorf("%+v, not %+v", first.Window, want)
+	}
+	if want := (Counts{Samples: 5, Busy: 3, Full: 1, Tight: 1}); first.Total != want {
+		t.Errorf("%+v, not %+v", first.Total, want)
 	}
 	if first.Standing != 0 || second.Standing != 75*time.Second {
 		t.Errorf("they stand for %s and %s", first.Standing, second.Standing)
@@ -118,6 +123,45 @@ func TestTooMany(t *testing.T) {
 	}
 	if v := play(t, h); v.Queues != maxQueues || v.LeftOut != 20000-maxQueues || v.Netdevs[1].Queues != maxQueues-10000 {
 		t.Errorf("%d queues, %d left out", v.Queues, v.LeftOut)
+	}
+}
+
+// What cannot be read is told while it is watched.
+func TestWatchUnread(t *testing.T) {
+	h, err := probes.Recorded([]byte("-- sys/devices/pci0000:00/0000:00:01.0/vendor --\n0x15b3\n"+
+		"-- sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:01.0/net/eth0 --\n"+
+		"-- sys/devices/pci0000:00/0000:00:01.0/net/eth0/queues/tx-0/byte_queue_limits/inflight.err --\nEIO\n"), probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Watch(t.Context(), h, Options{}, func(s *Sweep) error {
+		if len(s.Unread) != 1 || len(s.Queues) != 0 || !strings.Contains(s.Unread[0].Error(), "eth0: queues/tx-0") {
+			t.Errorf("%+v", s)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	for _, test := range []struct {
+		err     error
+		missing []string
+		want    string
+	}{
+		{syscall.EPERM, []string{"CAP_BPF", "CAP_PERFMON"}, "CAP_BPF and CAP_PERFMON"},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EACCES), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
+		{syscall.EPERM, nil, "lockdown"},
+		{fmt.Errorf("load BTF: %w", syscall.ENOSYS), nil, "CONFIG_BPF_SYSCALL"},
+		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory"},
+		{errors.New("load kernel spec: no BTF found for kernel version 6.1: not supported"), nil, "tells no types"},
+	} {
+		got := refusal(test.err, test.missing).Error()
+		if !strings.Contains(got, test.want) || strings.Contains(got, "types") != strings.Contains(test.want, "types") {
+			t.Errorf("%v: %s", test.err, got)
+		}
 	}
 }
 

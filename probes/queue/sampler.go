@@ -175,26 +175,24 @@ func (s *Sampler) publish(now time.Duration) {
 		snapshot.Late.Counts[b] = uint64(n)
 	}
 	snapshot.Late.Sum = time.Duration(m.control.LateNs).Seconds()
-	always, slot := s.h.Recorded(), 0
+	slot := 0
 	for i, p := range l.places {
 		n := s.totals[p.key()]
 		device := &m.devices[i]
 		n.device(device, bank, now)
 		s.bucket = [buckets]uint32{}
-		var err error
+		unread := unread{}
 		for q := range n.queues {
 			at := &m.slots[slot]
 			n.queues[q].take(at, n, at.Peak[bank], now, &s.bucket)
 			at.Peak[bank] = 0
-			if why := l.problem(slot); why != nil && err == nil {
-				err = why
-			}
+			unread.add(&n.queues[q], l.problem(slot))
 			slot++
 		}
 		device.Peak[bank] = 0
 		s.column(n)
-		out := n.show(now, time.Duration(m.control.Last), always)
-		out.Err = err
+		out := n.show(now, time.Duration(m.control.Last))
+		out.Err, out.Unread = unread.first, unread.beside(len(n.queues))
 		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
 		snapshot.Netdevs = append(snapshot.Netdevs, out)
 	}

@@ -4,6 +4,8 @@ package queue
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -24,6 +26,7 @@ type netdevTotal struct {
 	inflight, backlog Histogram
 	last              bpf.QueueDevice
 	peaks             ring
+	step              int64 // seconds since the last look before
 	queues            []queueTotal
 	heat              []Column
 	seen              uint64
@@ -32,6 +35,7 @@ type netdevTotal struct {
 // queueTotal is what is kept of a queue.
 type queueTotal struct {
 	last   bpf.QueueSlot
+	unread bool    // in the newest sample
 	recent *recent // nil: it never carried anything
 }
 
@@ -96,13 +100,14 @@ func (q *queueTotal) take(s *bpf.QueueSlot, n *netdevTotal, peak uint32, now tim
 	}
 	n.inflight.Sum += float64(s.Sum - q.last.Sum)
 	q.last = *s
+	second := int64(now / time.Second)
 	if d.Busy > 0 && q.recent == nil {
-		q.recent = &recent{}
+		q.recent = idleUntil(second, n.step, s.Samples-d.Samples, d.Samples)
 	}
 	if q.recent == nil {
 		return
 	}
-	r, second := q.recent, int64(now/time.Second)
+	r := q.recent
 	if d.Busy > 0 {
 		r.active = now
 	}
@@ -114,18 +119,28 @@ func (q *queueTotal) take(s *bpf.QueueSlot, n *netdevTotal, peak uint32, now tim
 	r.counts[second%window] = r.counts[second%window].plus(d)
 }
 
-// show gives the queue as a snapshot has it; not ok: it carries nothing lately.
-func (q *queueTotal) show(now, sampled time.Duration, always bool) (out Queue, ok bool) {
+// idleUntil makes the last minute of a queue that carries something for the
+// first time: so many samples before, as many at a time, found nothing.
+func idleUntil(second, step int64, before, each uint64) *recent {
+	r := &recent{at: second}
+	for back := step; back < window && before > 0; back += step {
+		n := min(before, each)
+		r.counts[(second-back+window)%window].Samples = n
+		before -= n
+	}
+	return r
+}
+
+// show gives the queue as a snapshot has it; not ok: it carries nothing lately,
+// or nobody knows what.
+func (q *queueTotal) show(now, sampled time.Duration) (out Queue, ok bool) {
 	r, s := q.recent, &q.last
-	if r == nil || !always && s.Inflight == 0 && now-r.active > window*time.Second {
+	if r == nil || q.unread || s.Inflight == 0 && now-r.active > window*time.Second {
 		return out, false
 	}
 	out = Queue{Index: int(s.Queue), Inflight: s.Inflight, Limit: s.Limit, Backlog: s.Backlog, Peaks: r.peaks.show(), Total: counted(s)}
-	if out.Window = out.Total; !always {
-		out.Window = Counts{}
-		for _, c := range r.counts {
-			out.Window = out.Window.plus(c)
-		}
+	for _, c := range r.counts {
+		out.Window = out.Window.plus(c)
 	}
 	if s.Inflight > 0 {
 		out.Standing = max(sampled-time.Duration(s.Changed), 0)
@@ -139,7 +154,9 @@ func (n *netdevTotal) device(d *bpf.QueueDevice, bank uint32, now time.Duration)
 		n.backlog.Counts[b] += uint64(d.Backlog[b] - n.last.Backlog[b])
 	}
 	n.last = *d
-	n.peaks.add(int64(now/time.Second), d.Peak[bank&1])
+	second := int64(now / time.Second)
+	n.step = max(second-n.peaks.at, 1)
+	n.peaks.add(second, d.Peak[bank&1])
 }
 
 // warm keeps a column; the columns that snapshots show are never written again.
@@ -150,9 +167,38 @@ func (n *netdevTotal) warm(c Column) {
 	n.heat = append(n.heat, c)
 }
 
+// unread collects which queues of an interface could not be read.
+type unread struct {
+	first error
+	count int
+	some  map[int]error // maxRows at most
+}
+
+// add notes of a queue why it could not be read; files that are not there say nothing.
+func (u *unread) add(q *queueTotal, err error) {
+	q.unread = err != nil
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if u.count++; u.count == 1 {
+		u.first, u.some = err, map[int]error{}
+	}
+	if len(u.some) < maxRows {
+		u.some[int(q.last.Queue)] = err
+	}
+}
+
+// beside gives those that stand beside others that could be read.
+func (u *unread) beside(queues int) map[int]error {
+	if u.count == queues {
+		return nil
+	}
+	return u.some
+}
+
 // show gives the interface as a snapshot has it.
 // sampled is when the newest sample was taken.
-func (n *netdevTotal) show(now, sampled time.Duration, always bool) Netdev {
+func (n *netdevTotal) show(now, sampled time.Duration) Netdev {
 	d := &n.last
 	out := Netdev{
 		Name: n.name, Path: n.path, Present: d.Present != 0, Queues: n.place.queues, Frames: int(d.Frames), HasFiles: n.limits,
@@ -168,7 +214,7 @@ func (n *netdevTotal) show(now, sampled time.Duration, always bool) Netdev {
 		out.Backlog = &b
 	}
 	for i := range n.queues {
-		if q, ok := n.queues[i].show(now, sampled, always); ok && out.Present {
+		if q, ok := n.queues[i].show(now, sampled); ok && out.Present {
 			out.Active = append(out.Active, q)
 		}
 	}

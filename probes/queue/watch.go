@@ -5,6 +5,7 @@ package queue
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/fabricd/fabricd/probes"
@@ -18,6 +19,9 @@ type Sweep struct {
 	Way    Way
 	Why    string // no better way
 	Queues []Sample
+	// Unread says why queues cannot be read, one for each interface; it is
+	// renewed every second.
+	Unread []error
 }
 
 // A Sample is one queue at a moment.
@@ -26,6 +30,7 @@ type Sample struct {
 	Index           int
 	Limits          bool // the driver has been seen to use byte queue limits
 	Inflight, Limit uint32
+	Waits           bool   // what waits above is seen
 	Backlog         uint32 // waits above this queue, or above those that share with it
 }
 
@@ -35,7 +40,10 @@ type watcher struct {
 	options Options
 	take    func(*Sweep) error
 	sweep   Sweep
+	l       *layout
+	asked   time.Duration    // when it was seen last which queues cannot be read
 	seen    []uint64         // samples of each slot before this one
+	waits   []uint32         // and those of each device that saw what waits
 	watched map[string]place // by key: those that are not gone
 }
 
@@ -48,11 +56,10 @@ func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) err
 	if h.Recorded() {
 		return w.play()
 	}
-	l, err := w.layout(monotonic())
-	if err != nil {
+	defer w.close()
+	if err := w.arrange(monotonic()); err != nil {
 		return err
 	}
-	defer l.close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer w.checkGone()
@@ -65,19 +72,23 @@ func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) err
 			deadline += late / o.Every * o.Every
 		}
 		w.sweep.At, w.sweep.Late = now-begin, now-deadline
-		if err := w.look(l, deadline, now); err != nil {
+		if err := w.look(deadline, now); err != nil {
 			return err
 		}
 		if now-checked >= checkEvery {
 			if checked = now; w.checkGone() {
 				return nil
 			}
+			if err := w.arrange(now); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// checkEvery is after how long is seen whether the interfaces are still there.
+// checkEvery is after how long is seen whether the interfaces are still there,
+// and whether others or more queues are.
 const checkEvery = time.Second
 
 // checkGone tells of interfaces that went, and says whether none is left.
@@ -99,24 +110,32 @@ func (w *watcher) play() error {
 			return err
 		}
 		w.checkGone()
-		l, err := w.layout(mark)
-		if err != nil {
+		w.close() // files of another moment
+		if err := w.arrange(mark); err != nil {
 			return err
 		}
 		w.sweep.At = mark
-		err = w.look(l, mark, mark)
-		l.close()
-		if err != nil {
+		if err := w.look(mark, mark); err != nil {
 			return err
 		}
 	}
+	w.close()
 	return nil
 }
 
-func (w *watcher) layout(now time.Duration) (*layout, error) {
+func (w *watcher) close() {
+	if w.l != nil {
+		w.l.close()
+		w.l = nil
+	}
+}
+
+// arrange lists the interfaces and, if they or their queues are others than
+// before, prepares to look at them.
+func (w *watcher) arrange(now time.Duration) error {
 	places, left, err := find(w.h, w.options.Netdevs)
-	if err != nil {
-		return nil, err
+	if err != nil || w.l != nil && slices.Equal(places, w.l.places) {
+		return err
 	}
 	if w.watched == nil {
 		w.watched = map[string]place{}
@@ -125,14 +144,30 @@ func (w *watcher) layout(now time.Duration) (*layout, error) {
 		w.watched[p.key()] = p
 	}
 	l := newLayout(w.h, w.options, places, left, now)
-	w.sweep.Way, w.sweep.Why, w.seen = l.way, l.why, make([]uint64, countQueues(places))
-	return l, nil
+	w.seen, w.waits = make([]uint64, countQueues(places)), make([]uint32, len(places))
+	if w.l != nil {
+		l.inherit(w.l)
+		w.close()
+		for i := range w.seen {
+			w.seen[i] = l.mem().slots[i].Samples
+		}
+		for i := range w.waits {
+			w.waits[i] = l.mem().devices[i].Backlogs
+		}
+	}
+	w.l = l
+	w.sweep.Way, w.sweep.Why = l.way, l.why
+	return nil
 }
 
 // look takes a sample and hands over what was seen.
-func (w *watcher) look(l *layout, deadline, now time.Duration) error {
+func (w *watcher) look(deadline, now time.Duration) error {
+	l := w.l
 	if err := l.sample(deadline, now, monotonic); err != nil {
 		return err
+	}
+	if now >= w.asked+checkEvery || w.h.Recorded() {
+		w.asked, w.sweep.Unread = now, l.problems()
 	}
 	m := l.mem()
 	w.sweep.Queues = w.sweep.Queues[:0]
@@ -143,8 +178,11 @@ func (w *watcher) look(l *layout, deadline, now time.Duration) error {
 		}
 		w.seen[i] = s.Samples
 		w.sweep.Queues = append(w.sweep.Queues, Sample{
-			Netdev: l.places[s.Device-1].name, Index: int(s.Queue), Limits: d.Used != 0, Inflight: s.Inflight, Limit: s.Limit, Backlog: s.Backlog,
+			Netdev: l.places[s.Device-1].name, Index: int(s.Queue), Limits: d.Used != 0, Inflight: s.Inflight, Limit: s.Limit, Waits: d.Backlogs != w.waits[s.Device-1], Backlog: s.Backlog,
 		})
+	}
+	for i := range m.devices {
+		w.waits[i] = m.devices[i].Backlogs
 	}
 	return w.take(&w.sweep)
 }

@@ -52,7 +52,10 @@ func (v *View) Summary(w io.Writer) error {
 	if idle > 0 {
 		fmt.Fprintf(&b, "%d queues with nothing in any sample%s\n", idle, v.unlimited())
 	}
-	if len(v.queues) == 0 {
+	for _, text := range v.unread {
+		b.WriteString("could not be read: " + text + "\n")
+	}
+	if len(v.queues) == 0 && len(v.unread) == 0 {
 		b.WriteString("no queue tells what it holds: there are no byte queue limits\n")
 	}
 	b.WriteString("RDMA traffic never enters these queues.\n")
@@ -88,7 +91,8 @@ func NewCSV(w io.Writer) *CSV {
 }
 
 // Add writes a look at all queues. What is in flight is left empty as long as
-// the driver was not seen to use byte queue limits: nobody counts it.
+// the driver was not seen to use byte queue limits: nobody counts it. So is
+// what waits above where that is not seen.
 func (c *CSV) Add(s *queue.Sweep) error {
 	var b []byte
 	for i := range s.Queues {
@@ -103,7 +107,9 @@ func (c *CSV) Add(s *queue.Sweep) error {
 		} else {
 			b = append(b, ",,"...)
 		}
-		b = strconv.AppendUint(append(b, ','), uint64(q.Backlog), 10)
+		if b = append(b, ','); q.Waits {
+			b = strconv.AppendUint(b, uint64(q.Backlog), 10)
+		}
 		if _, err := c.w.Write(append(b, '\n')); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/queue"
 )
 
@@ -29,6 +30,9 @@ const step = 100 * time.Millisecond
 // maxStrip bounds the length of a strip.
 const maxStrip = 120
 
+// maxUnread bounds what is kept of errors.
+const maxUnread = 64
+
 // A View collects samples.
 type View struct {
 	look   Look
@@ -40,8 +44,9 @@ type View struct {
 	late   [64]uint64 // by powers of two of nanoseconds
 	way    queue.Way
 	why    string
-	at     int64 // the newest step
-	drawn  int   // lines that are on the terminal
+	unread []string // what could not be read, and why: maxUnread at most
+	at     int64    // the newest step
+	drawn  int      // lines that are on the terminal
 }
 
 type key struct {
@@ -75,6 +80,11 @@ func (v *View) Add(s *queue.Sweep) {
 	v.sweeps++
 	v.late[bits.Len64(uint64(max(s.Late, 0)))]++
 	v.at = int64(s.At / step)
+	for _, err := range s.Unread {
+		if text := probes.Printable(err.Error()); len(v.unread) < maxUnread && !slices.Contains(v.unread, text) {
+			v.unread = append(v.unread, text)
+		}
+	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		l := v.index[key{q.Netdev, q.Index}]
@@ -175,10 +185,11 @@ func (v *View) Draw(w io.Writer) error {
 	return err
 }
 
-// lines are those of the live view.
+// lines are those of the live view. None reaches the terminal's edge, and there
+// is room for the cursor below them: nothing scrolls.
 func (v *View) lines() []string {
-	list, idle := v.shown(max(v.look.Height-3, 1))
-	const numbers = 66
+	list, idle := v.shown(max(v.look.Height-4, 1))
+	const numbers = 68
 	strip := min(max(v.look.Width-numbers-1, 8), maxStrip)
 	lines := []string{v.head()}
 	for _, l := range list {
@@ -186,11 +197,14 @@ func (v *View) lines() []string {
 			cut(l.netdev, 15), l.index, v.strip(l, strip), size(l.now), size(l.quantile(0.99)), size(l.peak), size(l.limit), 100*float64(l.full)/float64(max(l.samples, 1))))
 	}
 	if len(list) > 0 {
-		head := fmt.Sprintf("%-15s %4s %-*s %9s %9s %9s %9s %6s", "interface", "tx", strip, "the last "+(time.Duration(strip)*step).String(), "now", "p99", "peak", "limit", "full")
+		head := fmt.Sprintf("%-15s %4s %-*s %9s %9s %9s %9s %6s", "interface", "tx", strip, "last "+(time.Duration(strip)*step).String(), "now", "p99", "peak", "limit", "full")
 		lines = slices.Insert(lines, 1, head)
 	}
 	if idle > 0 {
 		lines = append(lines, fmt.Sprintf("%d queues with nothing in any sample", idle))
+	}
+	for i, text := range lines {
+		lines[i] = cut(text, max(v.look.Width-1, 1))
 	}
 	return lines
 }
