@@ -29,12 +29,17 @@ func dmabufDriver(driver string) (does, known bool) {
 	return false, false
 }
 
+// elsewhere says whether a driver has taken a GPU from NVIDIA's.
+func elsewhere(driver string) bool {
+	return strings.Contains(driver, "vfio") || driver == "nouveau" || driver == "nova_core" || driver == "pci-stub" || driver == "pciback"
+}
+
 // find tells the mechanism between a GPU and a NIC.
 func (r *Reading) find(gpu, nic *probes.Function) mechanism {
 	switch {
 	case gpu.Vendor == pci.VendorAMD:
 		return r.amd(nic)
-	case gpu.Vendor == pci.VendorNVIDIA && gpu.Driver != "" && gpu.Driver != "nvidia":
+	case gpu.Vendor == pci.VendorNVIDIA && elsewhere(gpu.Driver):
 		return mechanism{why: "the GPU is bound to " + gpu.Driver + ": NVIDIA's driver does not have it"}
 	case gpu.Vendor != pci.VendorNVIDIA:
 		return mechanism{why: "how a GPU of this maker shares its memory is not known to fabricd"}
