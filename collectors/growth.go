@@ -8,18 +8,8 @@ import "time"
 const growing = 10 * time.Second
 
 // Newest gives the samples that tell whether a counter is growing: those of
-// the newest 10 s, in a recording those of its newest interval.
-func (e *Env[S]) Newest() []Sample[S] {
-	if e.View.Recorded {
-		return e.Past[max(len(e.Past)-2, 0):]
-	}
-	for i, s := range e.Past {
-		if e.Past[len(e.Past)-1].At-s.At <= growing {
-			return e.Past[i:]
-		}
-	}
-	return e.Past
-}
+// the newest 10 s, or of the newest interval where that is longer.
+func (e *Env[S]) Newest() []Sample[S] { return within(e.Past, growing) }
 
 // Last gives the history's part that is not older than d, and the sample before
 // it, at which its growth begins. It is for what clears itself after a time, in
