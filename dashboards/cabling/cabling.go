@@ -44,17 +44,13 @@ func counts() panel.Panel {
 	)
 }
 
-func node() panel.Label {
-	return panel.Label{Name: "instance", Title: "Node", Link: panel.ToNode(panel.Field("Node"))}
-}
-
 func findings() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Cables that something is wrong with",
 		Description: "Verdicts of the checks of LLDP. What the plan expected and what was heard is the reason, on the node's own page or by fabricd check.",
 		Empty:       "no check of cables warns or fails", Width: 8, Height: 16,
 	},
-		[]panel.Label{node(), {Name: "check", Title: "Check"}, {Name: "subject", Title: "Port"}},
+		[]panel.Label{panel.Node(), {Name: "check", Title: "Check"}, {Name: "subject", Title: "Port"}},
 		[]panel.Column{{Title: "Verdict", Values: panel.Verdicts(),
 			Expr: fmt.Sprintf("max by (instance, check, subject) (%s >= %d)", panel.Fleet("fabricd_check_status", `check=~"lldp_.+"`), panel.Warn)}},
 		panel.Sort{Title: "Verdict", Desc: true})
@@ -95,7 +91,7 @@ func neighbors(limits panel.Limits) panel.Panel {
 		Empty: "no neighbour was heard", Width: 24, Height: 14,
 	},
 		[]panel.Label{
-			node(), {Name: "netdev", Title: "Port"}, {Name: "system_name", Title: "Neighbour"}, {Name: "port_id", Title: "Its port"},
+			panel.Node(), {Name: "netdev", Title: "Port"}, {Name: "system_name", Title: "Neighbour"}, {Name: "port_id", Title: "Its port"},
 			{Name: "port_description", Title: "Port description"}, {Name: "chassis_id", Title: "Chassis"}, {Name: "management_address", Title: "Management"},
 		},
 		[]panel.Column{
@@ -141,6 +137,6 @@ func frames() panel.Panel {
 			"more than one neighbour on a port, or a host that is too slow.",
 		Unit: "cpm", Empty: "no frame was heard", Width: 24, Height: 8,
 	}, nil, panel.Query{
-		Expr: "sum by (result) (rate(" + panel.Fleet("fabricd_lldp_frames_total") + "[$__rate_interval])) * 60", Legend: "{{result}}",
+		Expr: "sum by (result) (" + panel.PerSecond(panel.Fleet("fabricd_lldp_frames_total")) + ") * 60", Legend: "{{result}}",
 	})
 }

@@ -31,6 +31,3 @@ func Board(limits panel.Limits) (dashboard.Dashboard, error) {
 }
 
 // node is the column of names of nodes, which lead to the node's board.
-func node() panel.Label {
-	return panel.Label{Name: "instance", Title: "Node", Link: panel.ToNode(panel.Field("Node"))}
-}

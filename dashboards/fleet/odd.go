@@ -20,7 +20,7 @@ func odd() panel.Panel {
 			"nearness of GPUs and NICs (gpu_nic_map), RDMA MTU, ports with PFC by priority. No check of the node itself may see it.",
 		Empty: "no node differs from the majority of its kind", Width: 24, Height: 9,
 	},
-		[]panel.Label{node(), {Name: "property", Title: "Property"}, {Name: "gpus", Title: "GPUs"}, {Name: "vendor_id", Title: "Vendor"}, {Name: "device_id", Title: "Device"}},
+		[]panel.Label{panel.Node(), {Name: "property", Title: "Property"}, {Name: "gpus", Title: "GPUs"}, {Name: "vendor_id", Title: "Vendor"}, {Name: "device_id", Title: "Device"}},
 		[]panel.Column{
 			{Title: "Here", Expr: "max by (instance, " + kind + ") (" + differs + ")"},
 			{Title: "On most", Expr: of("median")},

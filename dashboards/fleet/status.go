@@ -55,7 +55,7 @@ func findings() panel.Panel {
 		Description: "The worst verdict of each check on each node. A click on the node leads to its board; reasons and remedies are on its own page.",
 		Empty:       "no check warns or fails", Width: 12, Height: 11,
 	},
-		[]panel.Label{node(), {Name: "check", Title: "Check"}},
+		[]panel.Label{panel.Node(), {Name: "check", Title: "Check"}},
 		[]panel.Column{{
 			Title: "Verdict", Values: panel.Verdicts(),
 			Expr: fmt.Sprintf("max by (instance, check) (%s >= %d)", panel.Fleet("fabricd:node_check_status:max"), panel.Warn),
@@ -71,7 +71,7 @@ func worst() panel.Panel {
 		Description: "The worst verdict of all checks of a node, and how many checks give it. Ports: its RDMA ports, of which so many are active.",
 		Width:       24, Height: 11,
 	},
-		[]panel.Label{node()},
+		[]panel.Label{panel.Node()},
 		[]panel.Column{
 			{Title: "Worst", Expr: "max by (instance) (" + panel.Fleet("fabricd:node_status:max") + ")", Values: panel.Verdicts()},
 			{Title: "Checks that fail", Expr: count(panel.Fail), Base: panel.Quiet, Steps: []panel.Step{{From: 1, Color: panel.Bad}}},

@@ -10,7 +10,7 @@ func slowest() panel.Panel {
 		Description: "The time that 99 of 100 reads stay below, over all nodes, from the classic buckets.",
 		Unit:        "s", Empty: "no classic buckets are stored", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr:   "histogram_quantile(0.99, sum by (collector, le) (rate(" + panel.Fleet("fabricd_collector_read_seconds_bucket") + "[$__rate_interval])))",
+		Expr:   "histogram_quantile(0.99, sum by (collector, le) (" + panel.PerSecond(panel.Fleet("fabricd_collector_read_seconds_bucket")) + "))",
 		Legend: "{{collector}}",
 	})
 }
@@ -23,7 +23,7 @@ func periods() panel.Panel {
 			"cost more than their budget. FabricdCollectorStretched fires above the dashed line.",
 		Unit: "none", Empty: "no period was recorded", Width: 12, Height: 9,
 	}, []panel.Step{{From: 4, Color: panel.Warning}}, panel.Query{
-		Expr:   top(one + " / on (collector) group_left () quantile by (collector) (0.5, " + one + ")"),
+		Expr:   panel.Top(one + " / on (collector) group_left () quantile by (collector) (0.5, " + one + ")"),
 		Legend: "{{instance}} {{collector}}",
 	})
 }
@@ -34,20 +34,21 @@ func overruns() panel.Panel {
 		Description: "Ticks a minute that a collector missed because its last read was not done yet, the 20 most.",
 		Unit:        "cpm", Empty: "none was counted", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr:   top("max by (instance, collector) (rate(" + panel.Fleet("fabricd_collector_overruns_total") + "[$__rate_interval])) * 60"),
+		Expr:   panel.Top("max by (instance, collector) (" + panel.PerSecond(panel.Fleet("fabricd_collector_overruns_total")) + ") * 60"),
 		Legend: "{{instance}} {{collector}}",
 	})
 }
 
 func late() panel.Panel {
+	taken := panel.PerSecond(panel.Fleet("fabricd_nic_queue_sample_ticks_total"))
+	missed := panel.PerSecond(panel.Fleet("fabricd_nic_queue_sample_missed_ticks_total"))
 	return panel.Graph(panel.Frame{
 		Title: "Samples of transmit queues that came late",
 		Description: "Share of samples that were not taken because the one before came too late or took too long, the 20 nodes with most. " +
 			"What was missed is missing in depths, not in counters.",
 		Unit: "percentunit", Empty: "no queue is sampled", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr: top("max by (instance) (rate(" + panel.Fleet("fabricd_nic_queue_sample_missed_ticks_total") + "[$__rate_interval])" +
-			" / (rate(" + panel.Fleet("fabricd_nic_queue_sample_ticks_total") + "[$__rate_interval]) + rate(" + panel.Fleet("fabricd_nic_queue_sample_missed_ticks_total") + "[$__rate_interval])))"),
+		Expr:   panel.Top("max by (instance) (" + missed + " / (" + taken + " + " + missed + "))"),
 		Legend: "{{instance}}",
 	})
 }
@@ -57,7 +58,7 @@ func reads() panel.Panel {
 		Title:       "Read times",
 		Description: "How long reads take, all nodes and collectors together: reads a second in each classic bucket.",
 		Unit:        "s", Empty: "no classic buckets are stored", Width: 12, Height: 9,
-	}, panel.Query{Expr: "sum by (le) (rate(" + panel.Fleet("fabricd_collector_read_seconds_bucket") + "[$__rate_interval]))", Legend: "{{le}}"})
+	}, panel.Query{Expr: "sum by (le) (" + panel.PerSecond(panel.Fleet("fabricd_collector_read_seconds_bucket")) + ")", Legend: "{{le}}"})
 }
 
 func readsNative() panel.Panel {
@@ -65,7 +66,7 @@ func readsNative() panel.Panel {
 		Title:       "Read times, native histogram",
 		Description: "The same from the native histogram, with finer steps. Only where Prometheus stores native histograms.",
 		Unit:        "s", Empty: "no native histograms are stored", Width: 12, Height: 9,
-	}, panel.Query{Expr: "sum(rate(" + panel.Fleet("fabricd_collector_read_seconds") + "[$__rate_interval]))"})
+	}, panel.Query{Expr: "sum(" + panel.PerSecond(panel.Fleet("fabricd_collector_read_seconds")) + ")"})
 }
 
 func processor() panel.Panel {
@@ -73,7 +74,7 @@ func processor() panel.Panel {
 		Title:       "Processor time",
 		Description: "Share of one processor that fabricd takes, the 20 nodes with most.",
 		Unit:        "percentunit", Width: 8, Height: 9,
-	}, nil, panel.Query{Expr: top("rate(" + panel.Fleet("process_cpu_seconds_total", job) + "[$__rate_interval])"), Legend: "{{instance}}"})
+	}, nil, panel.Query{Expr: panel.Top(panel.PerSecond(panel.Fleet("process_cpu_seconds_total", job))), Legend: "{{instance}}"})
 }
 
 func memory() panel.Panel {
@@ -81,7 +82,7 @@ func memory() panel.Panel {
 		Title:       "Memory",
 		Description: "Resident memory of fabricd, the 20 nodes with most.",
 		Unit:        "bytes", Width: 8, Height: 9,
-	}, nil, panel.Query{Expr: top(panel.Fleet("process_resident_memory_bytes", job)), Legend: "{{instance}}"})
+	}, nil, panel.Query{Expr: panel.Top(panel.Fleet("process_resident_memory_bytes", job)), Legend: "{{instance}}"})
 }
 
 func scrapes() panel.Panel {
@@ -89,5 +90,5 @@ func scrapes() panel.Panel {
 		Title:       "Scrapes",
 		Description: "How long Prometheus takes to scrape fabricd, the 20 slowest nodes.",
 		Unit:        "s", Width: 8, Height: 9,
-	}, nil, panel.Query{Expr: top(panel.Fleet("scrape_duration_seconds", job)), Legend: "{{instance}}"})
+	}, nil, panel.Query{Expr: panel.Top(panel.Fleet("scrape_duration_seconds", job)), Legend: "{{instance}}"})
 }

@@ -26,13 +26,6 @@ func Board(panel.Limits) (dashboard.Dashboard, error) {
 // job selects what Prometheus itself and the client library say of fabricd.
 const job = `job="fabricd"`
 
-func node() panel.Label {
-	return panel.Label{Name: "instance", Title: "Node", Link: panel.ToNode(panel.Field("Node"))}
-}
-
-// top keeps a graph readable, whatever the size of the fleet.
-func top(expr string) string { return "topk(20, " + expr + ")" }
-
 func counts() panel.Panel {
 	up, collectors := panel.Fleet("up", job), panel.Fleet("fabricd_collector_up")
 	zero := func(expr, of string) string { return "count(" + expr + ") or count(" + of + ") * 0" }
@@ -56,7 +49,7 @@ func daemons() panel.Panel {
 		Description: "Each node's fabricd: its age, what it costs, how much it exports and how long that takes Prometheus.",
 		Empty:       "no fabricd was scraped", Width: 24, Height: 11,
 	},
-		[]panel.Label{node(), {Name: "version", Title: "Version"}},
+		[]panel.Label{panel.Node(), {Name: "version", Title: "Version"}},
 		[]panel.Column{
 			{Expr: "max by (instance, version) (" + panel.Fleet("fabricd_build_info") + ")"},
 			{Title: "Answers", Expr: one(panel.Fleet("up", job)), Values: []panel.Value{{Number: 0, Text: "no", Color: panel.Bad}, {Number: 1, Text: "yes", Color: panel.Good}}},
@@ -86,7 +79,7 @@ func failing() panel.Panel {
 		Description: "Where the alerts FabricdCollectorDown and FabricdCollectorStale look. Stale devices neither answer nor fail: the driver hangs.",
 		Empty:       "all collectors read", Width: 12, Height: 12,
 	},
-		[]panel.Label{node(), {Name: "collector", Title: "Collector"}},
+		[]panel.Label{panel.Node(), {Name: "collector", Title: "Collector"}},
 		[]panel.Column{
 			{Expr: "max by (instance, collector) (" + panel.Fleet("fabricd_collector_up") + " == 0)"},
 			{Title: "Stale devices", Expr: missing("max by (instance, collector) (" + panel.Fleet("fabricd_collector_units", `state="stale"`) + ")"),
@@ -107,7 +100,7 @@ func errors() panel.Panel {
 		Description: "Reads, or parts of them, that failed, a minute over all nodes.",
 		Unit:        "cpm", Empty: "no error was counted", Width: 24, Height: 8,
 	}, nil, panel.Query{
-		Expr:   top("sum by (collector, reason) (rate(" + panel.Fleet("fabricd_collector_errors_total") + "[$__rate_interval])) * 60"),
+		Expr:   panel.Top("sum by (collector, reason) (" + panel.PerSecond(panel.Fleet("fabricd_collector_errors_total")) + ") * 60"),
 		Legend: "{{collector}} {{reason}}",
 	})
 }

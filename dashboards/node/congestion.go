@@ -24,7 +24,7 @@ func pause(limits panel.Limits, direction, title, why string) panel.Panel {
 		{From: limits.Share("roce_pause", "warn_percent"), Color: panel.Warning},
 		{From: limits.Share("roce_pause", "fail_percent"), Color: panel.Bad},
 	}, panel.Query{
-		Expr:   top("max by (netdev, priority) (" + perSecond("fabricd_roce_pfc_pause_seconds_total", `direction="`+direction+`"`) + ")"),
+		Expr:   panel.Top("max by (netdev, priority) (" + perSecond("fabricd_roce_pfc_pause_seconds_total", `direction="`+direction+`"`) + ")"),
 		Legend: "{{netdev}} priority {{priority}}",
 	})
 }
@@ -57,7 +57,7 @@ func pauseFrames() panel.Panel {
 		Description: "Frames a second that hold a priority. Direction rx: the switch asked us to stop; tx: we asked the switch. Some drivers count frames and no time.",
 		Unit:        "pps", Empty: "no driver counts PFC frames", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr:   top("max by (netdev, priority, direction) (" + perSecond("fabricd_roce_pfc_frames_total") + ")"),
+		Expr:   panel.Top("max by (netdev, priority, direction) (" + perSecond("fabricd_roce_pfc_frames_total") + ")"),
 		Legend: "{{netdev}} priority {{priority}} {{direction}}",
 	})
 }

@@ -14,7 +14,7 @@ func errorPanels(limits panel.Limits) []panel.Panel {
 
 // perMinute is the unit in which pcie_aer counts.
 func perMinute(counter, by string, matchers ...string) string {
-	return "sum by (" + by + ") (rate(" + of(counter, matchers...) + "[$__rate_interval])) * 60"
+	return "sum by (" + by + ") (" + perSecond(counter, matchers...) + ") * 60"
 }
 
 func messages() panel.Panel {
@@ -23,7 +23,7 @@ func messages() panel.Panel {
 		Description: "Errors that each function reported. Any non-fatal or fatal one fails pcie_aer; correctable ones have a limit, to the right.",
 		Unit:        "cpm", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr: top(perMinute("fabricd_pcie_aer_messages_total", "address, severity")), Legend: "{{address}} {{severity}}",
+		Expr: panel.Top(perMinute("fabricd_pcie_aer_messages_total", "address, severity")), Legend: "{{address}} {{severity}}",
 	})
 }
 
@@ -38,7 +38,7 @@ func correctableShare(limits panel.Limits) panel.Panel {
 			"(%g a minute for each GT/s). It warns above the dashed line.", each),
 		Unit: "percentunit", Width: 12, Height: 9,
 	}, []panel.Step{{From: 1, Color: panel.Warning}}, panel.Query{
-		Expr: top(rate + " / on (address) (" + limit + ")"), Legend: "{{address}}",
+		Expr: panel.Top(rate + " / on (address) (" + limit + ")"), Legend: "{{address}}",
 	})
 }
 
@@ -49,7 +49,7 @@ func errorNames() panel.Panel {
 			"they are counted at the port that saw them, often the partner of the culprit.",
 		Unit: "cpm", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr: top(perMinute("fabricd_pcie_aer_errors_total", "address, severity, error")), Legend: "{{address}} {{severity}} {{error}}",
+		Expr: panel.Top(perMinute("fabricd_pcie_aer_errors_total", "address, severity, error")), Legend: "{{address}} {{severity}} {{error}}",
 	})
 }
 
@@ -59,6 +59,6 @@ func rootPorts() panel.Panel {
 		Description: "Error messages that each root port received from below. If only these rise, the source is not known.",
 		Unit:        "cpm", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr: top(perMinute("fabricd_pcie_aer_rootport_errors_total", "address, severity")), Legend: "{{address}} {{severity}}",
+		Expr: panel.Top(perMinute("fabricd_pcie_aer_rootport_errors_total", "address, severity")), Legend: "{{address}} {{severity}}",
 	})
 }

@@ -49,7 +49,7 @@ func readTimes() panel.Panel {
 		Description: "How long reads take, all collectors together: reads a second in each bucket.",
 		Unit:        "s", Width: 12, Height: 8,
 	}, panel.Query{
-		Expr: "sum by (le) (rate(" + of("fabricd_collector_read_seconds_bucket") + "[$__rate_interval]))", Legend: "{{le}}",
+		Expr: "sum by (le) (" + perSecond("fabricd_collector_read_seconds_bucket") + ")", Legend: "{{le}}",
 	})
 }
 
@@ -58,7 +58,7 @@ func readTimesNative() panel.Panel {
 		Title:       "Read times, native histogram",
 		Description: "The same from the native histogram, with finer steps. Only where Prometheus stores native histograms.",
 		Unit:        "s", Empty: "no native histograms are stored", Width: 12, Height: 8,
-	}, panel.Query{Expr: "sum(rate(" + of("fabricd_collector_read_seconds") + "[$__rate_interval]))"})
+	}, panel.Query{Expr: "sum(" + perSecond("fabricd_collector_read_seconds") + ")"})
 }
 
 func overruns() panel.Panel {
@@ -67,6 +67,6 @@ func overruns() panel.Panel {
 		Description: "Ticks that a collector missed because its last read was not done yet.",
 		Unit:        "cpm", Width: 24, Height: 8,
 	}, nil, panel.Query{
-		Expr: byCollector("rate("+of("fabricd_collector_overruns_total")+"[$__rate_interval])") + " * 60", Legend: "{{collector}}",
+		Expr: byCollector(perSecond("fabricd_collector_overruns_total")) + " * 60", Legend: "{{collector}}",
 	})
 }

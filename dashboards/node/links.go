@@ -81,7 +81,7 @@ func endpointGraph(metric string) panel.Query {
 }
 
 func belowMaximum() panel.Panel {
-	rate := "rate(" + of("fabricd_pcie_link_below_max_seconds_total") + "[$__rate_interval])"
+	rate := perSecond("fabricd_pcie_link_below_max_seconds_total")
 	return panel.Graph(panel.Frame{
 		Title: "Time below the maximum",
 		Description: "Share of the time that each link ran below the speed or width both ends can do. " +

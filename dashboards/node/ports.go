@@ -12,7 +12,7 @@ func portPanels() []panel.Panel {
 func byPort(expr string) string { return "max by (device, port) (" + expr + ")" }
 
 func perSecond(counter string, matchers ...string) string {
-	return "rate(" + of(counter, matchers...) + "[$__rate_interval])"
+	return panel.PerSecond(of(counter, matchers...))
 }
 
 func ports() panel.Panel {
@@ -61,7 +61,7 @@ func portErrors() panel.Panel {
 		Description: "Errors and events a minute by the kernel's name of the counter, the 20 most. Narrow counters stick at their maximum.",
 		Unit:        "cpm", Empty: "no driver counts errors", Width: 12, Height: 10,
 	}, nil, panel.Query{
-		Expr: top(perMinute("fabricd_rdma_port_errors_total", "device, port, error")), Legend: "{{device}}/{{port}} {{error}}",
+		Expr: panel.Top(perMinute("fabricd_rdma_port_errors_total", "device, port, error")), Legend: "{{device}}/{{port}} {{error}}",
 	})
 }
 
@@ -71,6 +71,6 @@ func losses() panel.Panel {
 		Description: "Events a minute that tell of lost or late RDMA packets, by cause, and packets that the NIC discarded for want of room. rdma_loss and nic_discards judge them.",
 		Unit:        "cpm", Empty: "no driver counts losses", Width: 12, Height: 10,
 	}, nil,
-		panel.Query{Expr: top(perMinute("fabricd_rdma_loss_events_total", "device, port, cause")), Legend: "{{device}}/{{port}} {{cause}}"},
-		panel.Query{Expr: top(perMinute("fabricd_nic_discards_total", "netdev, direction, counter")), Legend: "{{netdev}} {{direction}} {{counter}}"})
+		panel.Query{Expr: panel.Top(perMinute("fabricd_rdma_loss_events_total", "device, port, cause")), Legend: "{{device}}/{{port}} {{cause}}"},
+		panel.Query{Expr: panel.Top(perMinute("fabricd_nic_discards_total", "netdev, direction, counter")), Legend: "{{netdev}} {{direction}} {{counter}}"})
 }

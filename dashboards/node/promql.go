@@ -52,7 +52,3 @@ func named(expr, join string) string {
 	}
 	return expr + " * on (" + join + ") group_left (class, netdev, rdma) " + info + " or on (" + join + ") " + expr
 }
-
-// top keeps the 20 highest series. Unlike a comparison with zero it shows that
-// a quiet node is watched.
-func top(expr string) string { return "topk(20, " + expr + ")" }

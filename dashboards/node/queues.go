@@ -15,7 +15,7 @@ func depths() panel.Panel {
 		Title:       "Depth of transmit queues",
 		Description: "Bytes in flight, all interfaces together: samples a second in each classic bucket." + notRDMA,
 		Unit:        "bytes", Empty: "no classic buckets are stored", Width: 12, Height: 10,
-	}, panel.Query{Expr: "sum by (le) (rate(" + of("fabricd_nic_queue_depth_bytes_bucket") + "[$__rate_interval]))", Legend: "{{le}}"})
+	}, panel.Query{Expr: "sum by (le) (" + perSecond("fabricd_nic_queue_depth_bytes_bucket") + ")", Legend: "{{le}}"})
 }
 
 func depthsNative() panel.Panel {
@@ -23,7 +23,7 @@ func depthsNative() panel.Panel {
 		Title:       "Depth of transmit queues, native histogram",
 		Description: "The same from the native histogram. Only where Prometheus stores native histograms." + notRDMA,
 		Unit:        "bytes", Empty: "no native histograms are stored", Width: 12, Height: 10,
-	}, panel.Query{Expr: "sum(rate(" + of("fabricd_nic_queue_depth_bytes") + "[$__rate_interval]))"})
+	}, panel.Query{Expr: "sum(" + perSecond("fabricd_nic_queue_depth_bytes") + ")"})
 }
 
 func fullness(limits panel.Limits) panel.Panel {
@@ -32,7 +32,7 @@ func fullness(limits panel.Limits) panel.Panel {
 		Description: "Share of the last minute's samples in which a queue was at its byte queue limit, the 20 fullest. nic_queue_full warns above the dashed line.",
 		Unit:        "percentunit", Empty: "no queue carried anything", Width: 12, Height: 9,
 	}, []panel.Step{{From: limits.Share("nic_queue_full", "full_percent"), Color: panel.Warning}}, panel.Query{
-		Expr: top("max by (netdev, queue) (" + of("fabricd_nic_queue_full_ratio") + ")"), Legend: "{{netdev}} {{queue}}",
+		Expr: panel.Top("max by (netdev, queue) (" + of("fabricd_nic_queue_full_ratio") + ")"), Legend: "{{netdev}} {{queue}}",
 	})
 }
 
@@ -42,7 +42,7 @@ func peaks() panel.Panel {
 		Description: "Most bytes in all of an interface's queues together in a sample of the last 10 s: what averages hide.",
 		Unit:        "bytes", Empty: "no queue is sampled", Width: 12, Height: 9,
 	}, nil, panel.Query{
-		Expr: top("max by (netdev) (" + of("fabricd_nic_queue_sum_peak_bytes", `window="10s"`) + ")"), Legend: "{{netdev}}",
+		Expr: panel.Top("max by (netdev) (" + of("fabricd_nic_queue_sum_peak_bytes", `window="10s"`) + ")"), Legend: "{{netdev}}",
 	})
 }
 

@@ -54,6 +54,9 @@ func Field(name string) string { return "${__data.fields." + name + "}" }
 // ToNode leads to the node's own board.
 func ToNode(node string) *Link { return &Link{NodeUID, node} }
 
+// Node is the label of a table's node, which leads to its board.
+func Node() Label { return Label{Name: "instance", Title: "Node", Link: ToNode(Field("Node"))} }
+
 // property puts the link on what a field shows.
 func (l *Link) property() dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "links", Value: []map[string]any{{

@@ -37,6 +37,12 @@ func Select(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
 
+// Top keeps a graph readable, whatever the number of series.
+func Top(expr string) string { return "topk(20, " + expr + ")" }
+
+// PerSecond is how fast the counters of a selector grow.
+func PerSecond(selector string) string { return "rate(" + selector + "[$__rate_interval])" }
+
 func origin() []cog.Builder[dashboard.VariableModel] {
 	return []cog.Builder[dashboard.VariableModel]{
 		dashboard.NewDatasourceVariableBuilder(DatasourceVariable).
