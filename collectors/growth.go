@@ -46,8 +46,9 @@ func Growth[S any](past []Sample[S], get func(*S) (v uint64, ok bool)) uint64 {
 	return sum
 }
 
-// MajorityLeast is how many there have to be in all for a majority.
-const MajorityLeast = 4
+// Most says whether so many of all are enough to tell what is usual: more than
+// half, of at least four.
+func Most(n, all int) bool { return all >= 4 && 2*n > all }
 
 // Majority finds what more than half of all are like, and how many those are.
 // Not ok is no such majority. What same(a, a) denies is like nothing.

@@ -157,7 +157,7 @@ func (r *linkRow) unlinked(rows []linkRow) collectors.Verdict {
 			linked += int(flag(o.HasNVLink()))
 		}
 	}
-	if sisters >= collectors.MajorityLeast && 2*linked > sisters {
+	if collectors.Most(linked, sisters) {
 		return collectors.Verdictf(collectors.Info, "none of %d NVLinks is active, though %d of %d GPUs of its kind have some", len(r.NVLinks), linked, sisters).
 			Remedyf("look for Xid 74 in dmesg and at nvidia-smi nvlink --status; a bridge or module may be missing")
 	}

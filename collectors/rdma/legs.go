@@ -145,7 +145,7 @@ func (r *portRow) legExpected(e *portEnv) string {
 			}
 		}
 	}
-	if all >= collectors.MajorityLeast && 2*up > all {
+	if collectors.Most(up, all) {
 		return fmt.Sprintf("%d of %d legs of its kind have it", up, all)
 	}
 	return ""

@@ -74,8 +74,8 @@ func evalMTU(r *mtuRow, e *collectors.Env[mtuRow]) verdict {
 			all = append(all, rdmaMTU(o.mtu))
 		}
 	}
-	usual, n, ok := collectors.Majority(all, func(a, b int) bool { return a == b })
-	if ok && len(all) >= collectors.MajorityLeast && own != usual && !r.virtual {
+	usual, n, _ := collectors.Majority(all, func(a, b int) bool { return a == b })
+	if collectors.Most(n, len(all)) && own != usual && !r.virtual {
 		return collectors.Verdictf(collectors.Warn, "MTU %d allows the RDMA MTU %d; %d of %d interfaces of its kind have %d", r.mtu, own, n, len(all), usual).
 			Remedyf("give all the same: "+enough, r.netdev).With("class/net/"+r.netdev+"/mtu", r.mtu)
 	}

@@ -106,8 +106,8 @@ func (r *portRow) slower(e *portEnv) string {
 			rates = append(rates, o.Rate.Gbps)
 		}
 	}
-	usual, n, ok := collectors.Majority(rates, func(a, b float64) bool { return a == b })
-	if !ok || len(rates) < collectors.MajorityLeast || r.Rate.Gbps >= usual*slack {
+	usual, n, _ := collectors.Majority(rates, func(a, b float64) bool { return a == b })
+	if !collectors.Most(n, len(rates)) || r.Rate.Gbps >= usual*slack {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d ports of its kind have %g Gb/s", n, len(rates), usual)
@@ -134,8 +134,8 @@ func (r *portRow) speedWarns(e *portEnv) bool {
 			all = append(all, n.SpeedMbps.V)
 		}
 	}
-	usual, _, ok := collectors.Majority(all, func(a, b int) bool { return a == b })
-	return ok && len(all) >= collectors.MajorityLeast && mine < usual
+	usual, n, _ := collectors.Majority(all, func(a, b int) bool { return a == b })
+	return collectors.Most(n, len(all)) && mine < usual
 }
 
 func layerCheck() portCheck {

@@ -10,7 +10,6 @@ import (
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/rdma"
-	"github.com/fabricd/fabricd/probes/topo"
 )
 
 func stateCheck() portCheck {
@@ -90,7 +89,7 @@ func (r *portRow) expected(e *portEnv) string {
 			up++
 		}
 	}
-	if len(sisters) >= collectors.MajorityLeast && 2*up > len(sisters) {
+	if collectors.Most(up, len(sisters)) {
 		return fmt.Sprintf("%d of %d ports of its kind are up", up, len(sisters))
 	}
 	if r.compute(e.View) {
@@ -139,8 +138,5 @@ func (r *portRow) rank(e *portEnv) []string {
 	return []string{active, fmt.Sprintf("%02d.%03d", r.f.Addr.Function, r.Number), r.Address, r.Device}
 }
 
-// compute says whether the plan's word on compute ports is about this one:
-// where no GPU tells roles, about every port that a GPU may use.
-func (r *portRow) compute(v *collectors.View) bool {
-	return !r.virtual && (r.role == topo.Compute || r.role == "" && v.Topology.MayPeer(r.f))
-}
+// compute says whether the plan's word on compute ports is about this one.
+func (r *portRow) compute(v *collectors.View) bool { return !r.virtual && v.Topology.Planned(r.f) }

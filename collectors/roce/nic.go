@@ -9,7 +9,6 @@ import (
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/probes"
-	"github.com/fabricd/fabricd/probes/topo"
 )
 
 func nicChecks() []collectors.Check[port] {
@@ -118,7 +117,7 @@ func evalSpeed(p *port, e *env) verdict {
 		return collectors.Verdictf(collectors.Unknown, "there is link but the driver tells no speed")
 	}
 	mine := n.SpeedMbps.V
-	if plan := e.View.Plan().Ports.RateGbps; plan > 0 && p.compute(e.View) && float64(mine) < plan*1000 {
+	if plan := e.View.Plan().Ports.RateGbps; plan > 0 && e.View.Topology.Planned(n.Function) && float64(mine) < plan*1000 {
 		return slow(p, "the plan says %s", gbps(int(plan*1000)))
 	}
 	var all []int
@@ -127,8 +126,8 @@ func evalSpeed(p *port, e *env) verdict {
 			all = append(all, o.net.SpeedMbps.V)
 		}
 	}
-	usual, same, ok := collectors.Majority(all, func(a, b int) bool { return a == b })
-	if ok && len(all) >= collectors.MajorityLeast && mine < usual {
+	usual, same, _ := collectors.Majority(all, func(a, b int) bool { return a == b })
+	if collectors.Most(same, len(all)) && mine < usual {
 		return slow(p, "%d of %d ports of its kind run at %s", same, len(all), gbps(usual))
 	}
 	return collectors.Verdictf(collectors.OK, "%s, full duplex not denied; %d ports of its kind have link", gbps(mine), len(all))
@@ -137,12 +136,6 @@ func evalSpeed(p *port, e *env) verdict {
 // linked says whether an interface has link: one that has a speed where nothing
 // tells the carrier has.
 func linked(n *probes.Netdev) bool { return n.Carrier.V || !n.Carrier.OK && n.SpeedMbps.OK }
-
-// compute says whether the plan's rate of compute ports is about this one:
-// where no GPU tells roles, about every port that a GPU may use.
-func (p *port) compute(v *collectors.View) bool {
-	return p.role == topo.Compute || p.role == "" && v.Topology.MayPeer(p.net.Function)
-}
 
 func at(mbps probes.Value[int]) string {
 	if !mbps.OK {

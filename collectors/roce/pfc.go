@@ -88,8 +88,8 @@ func usualPFC(p *port, e *env) (usual []int, n int, ok bool) {
 			all = append(all, on)
 		}
 	}
-	usual, n, ok = collectors.Majority(all, slices.Equal[[]int])
-	return usual, n, ok && len(all) >= collectors.MajorityLeast
+	usual, n, _ = collectors.Majority(all, slices.Equal[[]int])
+	return usual, n, collectors.Most(n, len(all))
 }
 
 // list writes priorities; "none" for none.

@@ -41,6 +41,13 @@ func (t *Tree) MayPeer(f *probes.Function) bool {
 	return (role == "" || role == Compute) && (f.Class>>8 == 0x0207 || PortsGbps(f) > slowGbps)
 }
 
+// Planned says whether what a plan says of compute ports is about a physical
+// function: where no GPU tells roles, about every one that a GPU may use.
+func (t *Tree) Planned(f *probes.Function) bool {
+	role := t.Role(f)
+	return role == Compute || role == "" && t.MayPeer(f)
+}
+
 func allNames(f *probes.Function) []string {
 	rdma, netdevs := Names(f)
 	return slices.Concat([]string{f.Address}, netdevs, rdma)
