@@ -68,11 +68,25 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 		}
 		fmt.Fprintf(&b, "cat > %stopology <<'END'\n%sEND\necho 1 > %sstart\n", debugfs, s.Tree, debugfs)
 	}
-	if s.Daemon {
-		b.WriteString("mkdir -p /etc; cat > " + configFile + " <<'END'\n" + budget + "\n" + s.Config + "\nEND\n")
-		b.WriteString("fabricd run --config.file " + configFile + " --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n")
+	if _, err := g.Run(ctx, b.String()); err != nil {
+		return err
 	}
-	if _, err := g.Run(ctx, b.String()); err != nil || !s.Daemon {
+	for _, do := range s.Before {
+		if err := do(ctx, g); err != nil {
+			return err
+		}
+	}
+	if !s.Daemon {
+		return nil
+	}
+	return g.startDaemon(ctx, s.Config)
+}
+
+// startDaemon starts the daemon, and the film when it has findings.
+func (g *Guest) startDaemon(ctx context.Context, config string) error {
+	script := "mkdir -p /etc; cat > " + configFile + " <<'END'\n" + budget + "\n" + config + "\nEND\n" +
+		"fabricd run --config.file " + configFile + " --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n"
+	if _, err := g.Run(ctx, script); err != nil {
 		return err
 	}
 	if err := g.awaitDaemon(ctx); err != nil {

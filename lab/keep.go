@@ -41,6 +41,9 @@ func (r *run) keep(ctx context.Context, dir, name, recording string, findings []
 	}
 	b.WriteString("only: yes\n")
 	b.Write(slim)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(dir, "lab-"+strings.ReplaceAll(name, " ", "-")+".txtar"), b.Bytes(), 0o644)
 }
 

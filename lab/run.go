@@ -76,12 +76,12 @@ func (r *run) recorded(ctx context.Context, keep string, toCome []Step) error {
 	return r.still(ctx, keep)
 }
 
-// How long fabricd may take to say what it has to, on a machine that is not slow. A check's window can be too short for a
-// first reading, and daemons read some things every thirty seconds.
+// How long fabricd may take to say what it has to, on a machine that is not slow: long, for only what is wrong waits for it. A check's
+// window can be too short for a first reading, and daemons read some things every thirty seconds.
 const (
 	firstWindow    = time.Second
-	checkPatience  = 20 * time.Second
-	daemonPatience = 45 * time.Second
+	checkPatience  = 60 * time.Second
+	daemonPatience = 2 * time.Minute
 )
 
 // A run is one step while it runs.

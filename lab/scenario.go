@@ -38,6 +38,8 @@ type Scenario struct {
 	Daemon bool
 	// Config is the daemon's configuration besides its budget: YAML.
 	Config string
+	// Before happens before the daemon starts, so that all of its readings agree on it.
+	Before []Action
 	Steps  []Step
 }
 

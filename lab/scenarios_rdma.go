@@ -54,8 +54,9 @@ func rdmaScenarios() []Scenario {
 		},
 		{
 			Name: "rdma-counters", About: "counters that stick, wrap, grow, and one that cannot be read", Tree: onlyQuarter().RDMA(400), Daemon: true,
+			Before: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 out_of_sequence 4294967290")},
 			Steps: []Step{
-				{Name: "healthy", Do: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 out_of_sequence 4294967290")},
+				{Name: "healthy",
 					Want: bareMetal(Say("ok rdma_errors "+firstPort), Say("ok rdma_loss "+firstPort), Say("ok rdma_receiver "+firstPort))},
 				{Name: "wraps", Do: []Action{RDMAKnob(firstPort, "add", "1 out_of_sequence 20")},
 					Want:    bareMetal(Say("info|ok rdma_loss " + firstPort)),
@@ -92,13 +93,14 @@ func rdmaScenarios() []Scenario {
 		},
 		{
 			Name: "rdma-again", About: "a device is taken from its driver and given back under a running daemon", Tree: onlyQuarter().RDMA(400), Daemon: true,
+			Before: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 link_downed 7"), RDMAKnob(firstPort, "set", "1 local_ack_timeout_err 5000")},
 			Steps: []Step{
-				{Name: "healthy", Do: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 link_downed 7"), RDMAKnob(firstPort, "set", "1 local_ack_timeout_err 5000"), Wait(20 * second)},
-					Want: bareMetal(Say("ok rdma_port "+firstPort), Say("ok|warn|ended rdma_flap "+firstPort), Say("ok|info|warn|ended rdma_loss "+firstPort))},
+				{Name: "healthy", Want: bareMetal(Say("ok rdma_port "+firstPort), Say("ok rdma_flap "+firstPort), Say("ok rdma_loss "+firstPort))},
 				{Name: "gone", Do: []Action{Run("echo " + firstNIC + " > /sys/bus/pci/devices/" + firstNIC + "/driver/unbind")},
-					Want: bareMetal(Say("info rdma_port "+firstPort, "unbound"), Say("ok rdma_port "+secondPort), Say("nothing|warn|ended rdma_flap "+firstPort), Say("nothing|warn|ended rdma_loss "+firstPort))},
-				{Name: "back", Do: []Action{Run("echo " + firstNIC + " > /sys/bus/pci/drivers_probe"), RDMAKnob(firstPort, "set", "1 link_downed 9"), RDMAKnob(firstPort, "set", "1 local_ack_timeout_err 9000")},
-					Want: bareMetal(Say("ok|ended rdma_port "+firstPort), Say("ok|warn|ended rdma_flap "+firstPort), Say("ok|info|warn|ended rdma_loss "+firstPort))},
+					Want: bareMetal(Say("info rdma_port "+firstPort, "unbound"), Say("ok rdma_port "+secondPort), Say("nothing|ended rdma_flap "+firstPort), Say("nothing|ended rdma_loss "+firstPort))},
+				// Its counters begin at zero again, which is no loss of 2^32 packets.
+				{Name: "back", Do: []Action{Run("echo " + firstNIC + " > /sys/bus/pci/drivers_probe")},
+					Want: bareMetal(Say("ok|ended rdma_port "+firstPort), Say("ok rdma_flap "+firstPort), Say("ok rdma_loss "+firstPort))},
 			},
 		},
 		{
