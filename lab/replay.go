@@ -15,7 +15,7 @@ import (
 
 // still records the guest as it is and holds what fabricd says of the recording to what it said of the guest.
 func (r *run) still(ctx context.Context, keep string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*r.guest.patience(checkPatience))
+	ctx, cancel := context.WithTimeout(ctx, 2*checkPatience)
 	defer cancel()
 	text, err := r.guest.record(ctx)
 	if err != nil {
@@ -37,8 +37,7 @@ const remembered = time.Minute
 // film ends the film that was begun with the daemon, and holds what fabricd says at its end to what the daemon says. The
 // daemon may not have read everything anew yet: it is asked again.
 func (r *run) film(ctx context.Context, keep string) error {
-	patience := r.guest.patience(checkPatience)
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*checkPatience)
 	defer cancel()
 	text, err := r.guest.film(ctx)
 	if err != nil {
@@ -57,7 +56,7 @@ func (r *run) film(ctx context.Context, keep string) error {
 		if len(wrong) == 0 {
 			return r.keep(ctx, keep, r.scenario.Name, text, replayed.Findings)
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > checkPatience {
 			return mismatch(wrong)
 		}
 		if err := Wait(second/2)(ctx, r.guest); err != nil {

@@ -47,7 +47,10 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) 
 	if err != nil {
 		return err
 	}
-	defer g.machine.Stop()
+	defer func() {
+		g.machine.Stop()
+		log("%s: %.0f s, %.0f s of processor time", s.Name, time.Since(began).Seconds(), g.machine.Burnt().Seconds())
+	}()
 	log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
 	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began}
 	for i := range s.Steps {
@@ -67,7 +70,7 @@ func (r *run) recorded(ctx context.Context, keep string, toCome []Step) error {
 	filmEnds := len(toCome) == 0 || toCome[0].Unreplayed != ""
 	switch {
 	case r.scenario.Daemon && !filmEnds && keep != "":
-		return Wait(r.guest.patience(2*second))(ctx, r.guest) // a film that is kept shows each step
+		return Wait(3*second)(ctx, r.guest) // a film that is kept shows each step
 	case r.Unreplayed != "" || r.scenario.Daemon && !filmEnds:
 		return nil
 	case r.scenario.Daemon:
@@ -76,7 +79,7 @@ func (r *run) recorded(ctx context.Context, keep string, toCome []Step) error {
 	return r.still(ctx, keep)
 }
 
-// How long fabricd may take to say what it has to, on a machine that is not slow: long, for only what is wrong waits for it. A check's
+// How long fabricd may take to say what it has to: long, for only what is wrong waits for it. A check's
 // window can be too short for a first reading, and daemons read some things every thirty seconds.
 const (
 	firstWindow    = time.Second
@@ -98,9 +101,9 @@ type run struct {
 
 // step does what happens and waits for fabricd to say what it has to.
 func (r *run) step(ctx context.Context) error {
-	patience := r.guest.patience(checkPatience)
+	patience := checkPatience
 	if r.scenario.Daemon {
-		patience = r.guest.patience(daemonPatience)
+		patience = daemonPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()

@@ -59,7 +59,7 @@ func treeScenarios() []Scenario {
 func settingScenarios() []Scenario {
 	return []Scenario{
 		{
-			Name: "acs", About: "a switch's port between a GPU and a NIC redirects their traffic", Nodes: 2, Tree: server(0, 1),
+			Name: "acs", About: "a switch's port between a GPU and a NIC redirects their traffic", Nodes: 2, Tree: onlyQuarter(),
 			Steps: []Step{
 				{Name: "healthy", Want: bareMetal(Say("ok pcie_acs " + firstGPU))},
 				{Name: "source validation", Do: []Action{Knob("acs", gpuPort+" 1")}, Want: bareMetal(Say("ok pcie_acs " + firstGPU))},
@@ -76,7 +76,7 @@ func settingScenarios() []Scenario {
 				Say("warn pcie_peer "+firstGPU))}},
 		},
 		{
-			Name: "payload", About: "a port on the way to a GPU uses another maximum payload", Nodes: 2, Tree: server(0, 1),
+			Name: "payload", About: "a port on the way to a GPU uses another maximum payload", Nodes: 2, Tree: onlyQuarter(),
 			Steps: []Step{
 				{Name: "healthy", Want: bareMetal(Say("ok pcie_payload " + firstGPU))},
 				{Name: "smaller", Do: []Action{Knob("devctl", gpuPort+" mps=128")},

@@ -39,7 +39,7 @@ func placementScenarios() []Scenario {
 			},
 		}),
 		{
-			Name: "gdr-acs", About: "a switch's port redirects what a NIC wants of a GPU's memory", Nodes: 2, Tree: server(0, 1).RDMA(400),
+			Name: "gdr-acs", About: "a switch's port redirects what a NIC wants of a GPU's memory", Nodes: 2, Tree: onlyQuarter().RDMA(400),
 			Steps: []Step{
 				{Name: "no driver", Want: bareMetal(Say("unknown gdr "+firstGPU, "not loaded or not visible"))},
 				{Name: "peer memory", Do: []Action{Run(peerMemory)}, Want: bareMetal(Say("ok gdr "+firstGPU, "peer memory", "nv_mem"))},
@@ -59,7 +59,9 @@ func ranOn(flags string, cpu int, policy string) Action {
 // by fabricd numa run.
 func computes(gpu, flags string) Action {
 	return Run(fmt.Sprintf(`set -e
-fabricd numa run %s -- sh -c 'x=$(head -c 24000000 /dev/zero | tr "\0" x); echo > /tmp/computes; sleep 1000; : $x' >/dev/null 2>&1 &
+mknod /tmp/nobody p
+sleep 1000 < /tmp/nobody &
+fabricd numa run %s -- dd if=/dev/zero bs=24000000 count=1 of=/tmp/nobody >/dev/null 2>&1 &
 pid=$!
 cat > /bin/fabricd-nvml <<END
 #!/bin/sh
@@ -71,8 +73,8 @@ while read -r line; do
 done
 END
 chmod 755 /bin/fabricd-nvml
-while [ ! -e /tmp/computes ]; do usleep 50000; done
-rm /tmp/computes`, flags, gpu))
+while kill -0 $pid && [ "$(awk '/^VmRSS/ {print ($2 > 23000)}' /proc/$pid/status)" != 1 ]; do usleep 50000; done
+rm /tmp/nobody`, flags, gpu))
 }
 
 // peerMemory is what a kernel with OFED's core and NVIDIA's driver shows of it.

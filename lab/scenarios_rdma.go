@@ -38,7 +38,7 @@ func roceHealthy(wants ...Want) []Want {
 
 // rdmaScenarios are those of RDMA ports.
 func rdmaScenarios() []Scenario {
-	const grow = "1 port_xmit_packets 1000000"
+	const grow = "1 port_xmit_packets 100000000" // a second: a few that are lost are no warning
 	return []Scenario{
 		{
 			Name: "rdma-state", About: "InfiniBand ports that no subnet manager configures, or that have no partner", Tree: server(0).RDMA(400),
@@ -106,10 +106,12 @@ func rdmaScenarios() []Scenario {
 		{
 			Name: "rdma-optional", About: "nothing: a counter that an administrator enables, which netlink alone tells", Tree: roceQuarter(), Daemon: true,
 			Packages: []string{"iproute2"},
+			Before:   []Action{roceUp(), RDMAKnob(firstPort, "set", "1 cc_rx_ce_pkts 1234567890123")},
 			Steps: []Step{
-				{Name: "healthy", Do: []Action{roceUp(), RDMAKnob(firstPort, "set", "1 cc_rx_ce_pkts 1234567890123"), Shows("ls /sys/class/infiniband/mlx5_0/ports/1/hw_counters", "np_cnp_sent", "!cc_rx")},
+				{Name: "healthy", Do: []Action{Shows("ls /sys/class/infiniband/mlx5_0/ports/1/hw_counters", "np_cnp_sent", "!cc_rx")},
 					Want: roceHealthy(Say("ok rdma_port " + roceNetdev))},
-				{Name: "enabled", Do: []Action{Run("rdma statistic set link mlx5_0/1 optional-counters cc_rx_ce_pkts")}, Want: roceHealthy(Say("ok roce_cnp " + firstPort)),
+				// Any change of a link has the daemon look anew at once, instead of within half a minute.
+				{Name: "enabled", Do: []Action{Run("rdma statistic set link mlx5_0/1 optional-counters cc_rx_ce_pkts && ip link set lo mtu 32768")}, Want: roceHealthy(Say("ok roce_cnp " + firstPort)),
 					Metrics: []string{`fabricd_rdma_hw_counter_total{address="` + firstNIC + `",counter="cc_rx_ce_pkts",device="mlx5_0",port="1"} 1.234567890123e+12`}},
 			},
 		},

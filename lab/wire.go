@@ -29,7 +29,7 @@ func Hush(wire int) Action { return Announce(wire, nil) }
 func Receive(wire int, what string, meant func(frame []byte) bool) Action {
 	return func(ctx context.Context, g *Guest) error {
 		for began := time.Now(); !slices.ContainsFunc(g.machine.Wire(wire).Received(), meant); {
-			if time.Since(began) > g.patience(checkPatience) {
+			if time.Since(began) > checkPatience {
 				return mismatch{"the guest sends no " + what}
 			}
 			if err := Wait(second/10)(ctx, g); err != nil {
@@ -52,7 +52,7 @@ func Shows(script string, words ...string) Action {
 			if err == nil && len(wrong) == 0 {
 				return nil
 			}
-			if ctx.Err() != nil || time.Since(began) > g.patience(checkPatience) {
+			if ctx.Err() != nil || time.Since(began) > checkPatience {
 				return mismatch{fmt.Sprintf("%s: not as wanted: %q (%v); it says:", script, wrong, err), text}
 			}
 			if err := Wait(second/4)(ctx, g); err != nil {

@@ -91,8 +91,8 @@ func (r *Recording) Size() int {
 	return len("-- manifest.json --\n") + len(r.manifest) + r.body.body.Len()
 }
 
-// Record takes a recording of a host. When ctx ends, a film ends at its last
-// whole reading.
+// Record takes a recording of a host. When ctx ends, so does a film, with a
+// reading of that moment.
 func Record(ctx context.Context, h *probes.Host, o Options) (*Recording, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -167,21 +167,39 @@ func (r *recorder) film(ctx context.Context) {
 			missed++ // the reading before took longer than a period
 			continue
 		}
-		if !sleep(ctx, due-time.Since(r.start)) {
+		if !sleep(ctx, due-time.Since(r.start)) || r.reading(ctx) != nil {
+			r.lastReading()
 			r.notef("interrupted: the film ends at %s of %s", markName(r.at), r.options.For)
 			break
 		}
-		at := max(time.Since(r.start).Round(time.Millisecond), r.at+time.Millisecond)
-		now, err := r.take(ctx, at)
-		if err != nil {
-			r.notef("interrupted: the film ends at %s of %s", markName(r.at), r.options.For)
-			break
-		}
-		r.mark(at, now, r.ears.heard())
 	}
 	if missed > 0 {
 		r.notef("%d readings were left out: one took longer than --every %s", missed, r.options.Every)
 	}
+}
+
+func (r *recorder) reading(ctx context.Context) error {
+	at := max(time.Since(r.start).Round(time.Millisecond), r.at+time.Millisecond)
+	now, err := r.take(ctx, at)
+	if err == nil {
+		r.mark(at, now, r.ears.heard())
+	}
+	return err
+}
+
+// The last reading of a film that is interrupted comes a period after the one
+// before, but no later than soon, and is given up after grace.
+const (
+	soon  = time.Second
+	grace = 10 * time.Second
+)
+
+// lastReading shows what was seen when somebody ended the film.
+func (r *recorder) lastReading() {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	sleep(ctx, min(r.options.Every, soon)-(time.Since(r.start)-r.at))
+	r.reading(ctx) //nolint:errcheck // then the film ends with the one before
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -5,6 +5,7 @@
 package qemu
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Options struct {
 	Interactive bool
 	// Limit bounds how long the machine may take to be ready.
 	Limit time.Duration
+	// State is what Save saved of a machine with the same options, which then goes on from there instead of booting; or empty.
+	State string
 	// Dir is an empty folder for sockets and the console's text.
 	Dir string
 }
@@ -80,7 +83,7 @@ func Start(ctx context.Context, o Options) (*Machine, error) {
 	}
 	starting, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
-	if err := m.connect(starting); err != nil {
+	if err := m.connect(starting, o.State != ""); err != nil {
 		m.Stop()
 		return nil, fmt.Errorf("the machine does not start: %w%s", err, m.complaint())
 	}
@@ -104,7 +107,7 @@ func (m *Machine) run() error {
 }
 
 // connect joins the monitor and the first program.
-func (m *Machine) connect(ctx context.Context) error {
+func (m *Machine) connect(ctx context.Context, resumed bool) error {
 	conn, err := m.dial(ctx, "monitor")
 	if err != nil {
 		return err
@@ -114,6 +117,10 @@ func (m *Machine) connect(ctx context.Context) error {
 	}
 	if conn, err = m.dial(ctx, "agent"); err != nil {
 		return err
+	}
+	if resumed {
+		m.agent = &agent{conn: conn, lines: bufio.NewReader(conn)} // it said that it was ready before it was saved
+		return m.resume(ctx)
 	}
 	m.agent, err = newAgent(ctx, conn)
 	return err
@@ -164,6 +171,11 @@ func (m *Machine) Stop() {
 	m.command.Process.Kill() //nolint:errcheck // it may have ended
 	<-m.ended
 	m.close()
+}
+
+// Burnt is the processor time that the machine has used, once it has stopped.
+func (m *Machine) Burnt() time.Duration {
+	return m.command.ProcessState.UserTime() + m.command.ProcessState.SystemTime()
 }
 
 // Wire is our end of the wire to a network device, by its place among Options.Wires.
