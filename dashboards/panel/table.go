@@ -57,7 +57,7 @@ func Table(f Frame, labels []Label, columns []Column, sort Sort) Panel {
 			p = p.OverrideByName(c.Title, props)
 		}
 	}
-	return p
+	return footless{p}
 }
 
 // Cells are the cells of a matrix: a row for each value of label Row, a column
@@ -75,11 +75,11 @@ type Cells struct {
 
 // Matrix shows one query as a table of its own.
 func Matrix(f Frame, c Cells, expr string) Panel {
-	return queried(bareTable(f), []Query{{Expr: expr}}, nowAsTable).
+	return footless{queried(bareTable(f), []Query{{Expr: expr}}, nowAsTable).
 		WithTransformation(dashboard.DataTransformerConfig{Id: "groupingToMatrix", Options: map[string]any{
 			"rowField": c.Row, "columnField": c.Column, "valueField": "Value",
 		}}).
-		OverrideByFieldType("number", c.properties())
+		OverrideByFieldType("number", c.properties())}
 }
 
 func (c Cells) properties() []dashboard.DynamicConfigValue {
@@ -104,16 +104,26 @@ func (c Cells) properties() []dashboard.DynamicConfigValue {
 	return props
 }
 
-// bareTable is a table without queries. The footer has a reducer, without which
-// the SDK cannot read its own output back.
+// bareTable is a table without queries.
 func bareTable(f Frame) *table.PanelBuilder {
 	return framed(table.NewPanelBuilder(), f).
 		Thresholds(Thresholds(None)).
 		ColorScheme(colorBy(dashboard.FieldColorModeIdThresholds)).
 		CellHeight(common.TableCellHeightSm).
 		CellOptions(common.TableCellOptions{TableAutoCellOptions: common.NewTableAutoCellOptions()}).
-		Filterable(true).
-		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{"count"}))
+		Filterable(true)
+}
+
+// footless is a table without a footer of its own: the SDK writes one, which
+// the newest Grafana does not know and older ones leave out by themselves.
+type footless struct{ *table.PanelBuilder }
+
+func (f footless) Build() (dashboard.Panel, error) {
+	p, err := f.PanelBuilder.Build()
+	if options, ok := p.Options.(*table.Options); ok {
+		options.Footer = nil
+	}
+	return p, err
 }
 
 // organize names and orders the merged fields and drops all others we know of.
