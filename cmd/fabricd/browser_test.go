@@ -9,7 +9,7 @@ import (
 )
 
 // The page in a real browser: what axe-core has to say of it, that it fits a
-// telephone and two sheets of paper, and that it tells by itself of a link that trains down.
+// telephone and a sheet of paper, and that it tells by itself of a link that trains down.
 func TestPageInBrowser(t *testing.T) {
 	node, chromium := need(t, "NODE", "node"), need(t, "CHROMIUM", "chromium")
 	const tools = "../../tools/browser"

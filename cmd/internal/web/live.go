@@ -5,9 +5,12 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,13 +19,14 @@ import (
 
 // Bounds of the streams that keep pages live.
 const (
-	maxStreams    = 64
+	maxStreams    = 512
 	lookEvery     = time.Second // at the engine for a new judgement
 	eventPatience = 10 * time.Second
+	askAgain      = 10 // seconds, of one too many
 )
 
 // A live page is rendered once for each judgement, whoever looks at it, and
-// streamed to those who stay.
+// streamed to those who stay, the same bytes to all.
 type live struct {
 	site  *Site
 	pages *template.Template
@@ -46,6 +50,9 @@ func (l *live) current() (*page, error) {
 		return l.page, nil
 	}
 	p, err := l.site.render(l.pages)
+	if err == nil {
+		err = p.follow(l.page)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +77,14 @@ func (l *live) serve(w http.ResponseWriter, _ *http.Request) {
 }
 
 // events streams what changes of the page, as server-sent events: one event
-// "page" for each judgement, with the parts that are not as they were sent before.
+// "page" for each judgement, with the parts that are not as they were before.
 func (l *live) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
 	default:
-		plain(w, http.StatusServiceUnavailable, "too many pages are live at once")
+		w.Header().Set("Retry-After", strconv.Itoa(askAgain))
+		plain(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are live already", maxStreams))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -85,14 +93,13 @@ func (l *live) events(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	ending, _ := r.Context().Value(shutdown{}).(chan struct{}) // nil in a test without a server
-	sent := map[string]template.HTML{}
-	var last *page
+	seen := 0
 	for {
-		if p, err := l.current(); err == nil && p != last {
-			last = p
-			if control.SetWriteDeadline(time.Now().Add(eventPatience)) != nil || writeEvent(w, p.since(sent)) != nil || control.Flush() != nil {
+		if p, err := l.current(); err == nil && p.number != seen {
+			if control.SetWriteDeadline(time.Now().Add(eventPatience)) != nil || send(w, p.event(seen)) != nil || control.Flush() != nil {
 				return
 			}
+			seen = p.number
 		}
 		select {
 		case <-tick.C:
@@ -106,24 +113,35 @@ func (l *live) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// since gives the page with those parts alone that are not as in sent, which
-// is brought up to date.
-func (p *page) since(sent map[string]template.HTML) *page {
-	changed := &page{Title: p.Title, Time: p.Time}
-	for _, part := range p.Parts {
-		if html, ok := sent[part.ID]; !ok || html != part.HTML {
-			sent[part.ID] = part.HTML
-			changed.Parts = append(changed.Parts, part)
-		}
-	}
-	return changed
+func send(w http.ResponseWriter, event []byte) error {
+	_, err := w.Write(event)
+	return err
 }
 
-func writeEvent(w http.ResponseWriter, p *page) error {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return err
+// follow numbers the page as the one after last, which may be nil, and writes its events.
+func (p *page) follow(last *page) error {
+	p.number = 1
+	changed := &page{Title: p.Title, Time: p.Time, Parts: p.Parts}
+	if last != nil {
+		p.number = last.number + 1
+		changed.Parts = slices.DeleteFunc(slices.Clone(p.Parts), func(part part) bool { return slices.Contains(last.Parts, part) })
 	}
-	_, err = fmt.Fprintf(w, "event: page\ndata: %s\n\n", text) // JSON has no line breaks
-	return err
+	var errs [2]error
+	p.whole, errs[0] = encode(p)
+	p.changed, errs[1] = encode(changed)
+	return errors.Join(errs[:]...)
+}
+
+// event is what a stream is sent that saw page number seen last: what changed
+// since then, where that was the page before, or everything.
+func (p *page) event(seen int) []byte {
+	if seen == p.number-1 {
+		return p.changed
+	}
+	return p.whole
+}
+
+func encode(p *page) ([]byte, error) {
+	text, err := json.Marshal(p)
+	return fmt.Appendf(nil, "event: page\ndata: %s\n\n", text), err // JSON has no line breaks
 }

@@ -103,16 +103,25 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Streams are bounded, and one that ends makes room.
+// Hundreds of streams are served, one more is told when to ask again, and one that ends makes room.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	_, _, url := serve(t, "dgx-gb10.txtar")
 	var open []*http.Response
 	for range maxStreams {
-		open = append(open, stream(t, url))
+		answer := stream(t, url)
+		if answer.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %s", len(open), answer.Status)
+		}
+		open = append(open, answer)
 	}
-	if code := stream(t, url).StatusCode; code != http.StatusServiceUnavailable {
-		t.Fatalf("one more than %d: %d", maxStreams, code)
+	over := stream(t, url)
+	text, _ := io.ReadAll(over.Body)
+	if over.StatusCode != http.StatusServiceUnavailable || over.Header.Get("Retry-After") != "10" || string(text) != "512 pages are live already\n" {
+		t.Fatalf("one more than %d: %s %q, %v", maxStreams, over.Status, text, over.Header)
+	}
+	if p := event(t, bufio.NewReader(open[maxStreams-1].Body)); len(p.Parts) != len(parts()) {
+		t.Errorf("the last of many was sent %d parts", len(p.Parts))
 	}
 	open[0].Body.Close()
 	for deadline := time.Now().Add(20 * time.Second); stream(t, url).StatusCode != http.StatusOK; {
@@ -120,6 +129,31 @@ func TestEventsAreBounded(t *testing.T) {
 			t.Fatal("a stream that ended is not forgotten")
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A stream is sent what changed since the page that it saw, and everything
+// where that was not the page before.
+func TestFollow(t *testing.T) {
+	pages := []*page{
+		{Parts: []part{{"head", "1"}, {"act", "a"}}},
+		{Parts: []part{{"head", "2"}, {"act", "a"}}},
+		{Parts: []part{{"head", "2"}, {"act", "b"}}},
+	}
+	for i, p := range pages {
+		var last *page
+		if i > 0 {
+			last = pages[i-1]
+		}
+		if err := p.follow(last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const both = `"parts":[{"id":"head","html":"2"},{"id":"act","html":"b"}]`
+	for seen, want := range []string{both, both, `"parts":[{"id":"act","html":"b"}]`} {
+		if text := string(pages[2].event(seen)); text != "event: page\ndata: {\"title\":\"\","+want+"}\n\n" {
+			t.Errorf("who saw page %d is sent %q", seen, text)
+		}
 	}
 }
 

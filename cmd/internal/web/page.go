@@ -62,6 +62,9 @@ type page struct {
 	Title string `json:"title"`
 	Time  string `json:"time,omitempty"`
 	Parts []part `json:"parts,omitempty"`
+
+	number         int    // of pages that were rendered
+	whole, changed []byte // events of the page, and of what is not as on the page before
 }
 
 // A part is one section of the page.

@@ -19,19 +19,35 @@ function lost(why) {
   live.classList.remove("on");
 }
 
+// A page that is one too many to be live is read anew now and then.
+async function reread() {
+  const answer = await fetch("./");
+  if (!answer.ok) throw new Error(answer.statusText);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  document.title = page.title;
+  page.querySelectorAll("section").forEach((s) => place({ id: s.id, html: s.innerHTML }));
+  return page.getElementById("live").textContent;
+}
+
 // An EventSource does not tell what it was answered: it is asked for once more.
 async function refused() {
   const request = new AbortController();
-  let why = "the connection is lost";
+  let why = "the connection is lost; what follows may be old. Trying again.";
+  let wait = patience;
   try {
     const answer = await fetch("events", { signal: request.signal });
-    if (answer.status === 503) why = (await answer.text()).trim();
+    const seconds = Number(answer.headers.get("Retry-After"));
+    if (answer.status === 503 && seconds > 0) {
+      const full = (await answer.text()).trim();
+      why = `${full}; this one is read anew every ${seconds} s, ${await reread()}`;
+      wait = 1000 * seconds;
+    }
   } catch {
     // it is lost
   }
   request.abort();
-  lost(why + "; what follows may be old. Trying again.");
-  setTimeout(listen, patience);
+  lost(why);
+  setTimeout(listen, wait);
 }
 
 function listen() {
