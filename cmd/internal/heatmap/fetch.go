@@ -63,6 +63,17 @@ func Fetch(ctx context.Context, api v1.API, q Query) (*Matrix, error) {
 			m.add(node, p, float64(s.Value))
 		}
 	}
+	if q.Metric.checks != "" {
+		warned, err := ask(ctx, api, q, fmt.Sprintf(`fabricd_check_status{check=~"%s",%s} >= 2`, q.Metric.checks, q.Match))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range warned {
+			for _, p := range known.of(s.Metric) {
+				m.warn(string(s.Metric["instance"]), p)
+			}
+		}
+	}
 	if m.finish(); len(m.Rows) == 0 {
 		return nil, fmt.Errorf("%w: no series at %s for %s (does this Prometheus scrape fabricd, and have its nodes such ports?)", ErrEmpty, q.At.UTC().Format(time.RFC3339), q.Metric.query(q.Match, q.Window))
 	}

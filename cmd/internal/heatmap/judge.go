@@ -8,11 +8,12 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
-// Of what stands out: a cell that is off the median by more than three
-// standard deviations (of the middle, so that outliers do not count) and a
-// quarter of it; a node, port or leaf more than half of whose cells do.
+// Of what stands out: a cell that is bad by itself, or off the median by more
+// than three standard deviations (of the middle, so that outliers do not count) and
+// a quarter of it; a node, port or leaf more than half of whose cells do.
 const (
 	deviations = 3 * 1.4826 // of a normal distribution, in median deviations
 	quarter    = 0.25
@@ -32,16 +33,16 @@ func (m *Matrix) judge() {
 	for _, v := range all {
 		off = append(off, math.Abs(v-m.Typical))
 	}
-	limit := max(deviations*median(off), quarter*math.Abs(m.Typical), m.Metric.least)
+	m.limit = max(deviations*median(off), quarter*math.Abs(m.Typical), m.Metric.least)
 	var cols, rows = map[int][]cell{}, map[int][]cell{}
 	leaves := map[string][]cell{}
 	for r, cells := range m.Cells {
-		m.Bad = append(m.Bad, make([]bool, len(cells)))
 		for c, v := range cells {
 			if math.IsNaN(v) {
+				m.Bad[r][c] = false
 				continue
 			}
-			m.Bad[r][c] = m.Metric.worse(v, m.Typical) >= limit || m.Metric.always(v)
+			m.Bad[r][c] = m.Bad[r][c] || m.Metric.worse(v, m.Typical) >= m.limit || m.Metric.always(v)
 			at := cell{r, c}
 			cols[c], rows[r] = append(cols[c], at), append(rows[r], at)
 			if leaf := m.leaf[r][c]; leaf != "" {
@@ -98,10 +99,13 @@ func (m *Matrix) group(kind, name string, cells []cell, told map[cell]bool) {
 
 // usual compares a bad value with the typical one.
 func (m *Matrix) usual(v float64) string {
-	if m.Metric.always(m.Typical) && m.Metric.always(v) {
+	switch {
+	case m.Metric.worse(v, m.Typical) >= m.limit:
+		return fmt.Sprintf("where %s is usual", short(m.Typical))
+	case m.Metric.always(v):
 		return "as is usual here, and bad all the same"
 	}
-	return fmt.Sprintf("where %s is usual", short(m.Typical))
+	return "as is usual here, but " + strings.ReplaceAll(m.Metric.checks, "|", " or ") + " warns"
 }
 
 // oneLeaf names the switch if all bad cells of a port are at it.

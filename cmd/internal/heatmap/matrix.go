@@ -40,27 +40,32 @@ type Matrix struct {
 	nodes  map[string]bool // until it is finished
 	values map[string]map[string]float64
 	leaves map[string]map[string]string
-	leaf   [][]string // of each cell, "" where it is not known
+	warned map[[2]string]bool // of row and column: the node's own checks warn
+	leaf   [][]string         // of each cell, "" where it is not known
+	limit  float64            // off the typical value, from which on a cell stands out
 }
 
 func newMatrix(q Query) *Matrix {
-	return &Matrix{Metric: q.Metric, By: q.By, At: q.At, Window: q.Window, nodes: map[string]bool{}, values: map[string]map[string]float64{}, leaves: map[string]map[string]string{}}
+	return &Matrix{Metric: q.Metric, By: q.By, At: q.At, Window: q.Window, nodes: map[string]bool{}, values: map[string]map[string]float64{}, leaves: map[string]map[string]string{}, warned: map[[2]string]bool{}}
+}
+
+// place gives the row and the column of a port, if it has any.
+func (m *Matrix) place(node string, p *port) (row, col string, ok bool) {
+	row, col = probes.Printable(node), probes.Printable(p.name())
+	switch m.By {
+	case "rail":
+		return row, strconv.Itoa(p.rail), p.rail >= 0
+	case "lid":
+		return fmt.Sprintf("0x%04x %s %s", int(p.lid), row, col), "value", !math.IsNaN(p.lid)
+	}
+	return row, col, true
 }
 
 // add notes a value; of several for one cell the worst stays.
 func (m *Matrix) add(node string, p *port, v float64) {
-	row, col := probes.Printable(node), probes.Printable(p.name())
-	switch m.By {
-	case "rail":
-		if p.rail < 0 {
-			return
-		}
-		col = strconv.Itoa(p.rail)
-	case "lid":
-		if math.IsNaN(p.lid) {
-			return
-		}
-		row, col = fmt.Sprintf("0x%04x %s %s", int(p.lid), row, col), "value"
+	row, col, ok := m.place(node, p)
+	if !ok {
+		return
 	}
 	m.nodes[node] = true
 	if m.values[row] == nil {
@@ -70,6 +75,12 @@ func (m *Matrix) add(node string, p *port, v float64) {
 		m.values[row][col] = v
 	}
 	m.leaves[row][col] = probes.Printable(p.leaf)
+}
+
+// warn notes that the node's own checks warn of a port.
+func (m *Matrix) warn(node string, p *port) {
+	row, col, _ := m.place(node, p)
+	m.warned[[2]string{row, col}] = true
 }
 
 // finish sorts rows and columns, and finds averages and what stands out.
@@ -88,21 +99,21 @@ func (m *Matrix) finish() {
 	m.Rows = slices.SortedFunc(maps.Keys(m.values), m.order())
 	m.Cols = slices.SortedFunc(maps.Keys(cols), naturally)
 	for _, row := range m.Rows {
-		cells, leaves := make([]float64, len(m.Cols)), make([]string, len(m.Cols))
+		cells, leaves, bad := make([]float64, len(m.Cols)), make([]string, len(m.Cols)), make([]bool, len(m.Cols))
 		for i, col := range m.Cols {
 			v, ok := m.values[row][col]
 			if !ok {
 				v = math.NaN()
 			}
-			cells[i], leaves[i] = v, m.leaves[row][col]
+			cells[i], leaves[i], bad[i] = v, m.leaves[row][col], m.warned[[2]string{row, col}]
 		}
-		m.Cells, m.leaf = append(m.Cells, cells), append(m.leaf, leaves)
+		m.Cells, m.leaf, m.Bad = append(m.Cells, cells), append(m.leaf, leaves), append(m.Bad, bad)
 		m.RowAverage = append(m.RowAverage, average(cells))
 	}
 	for i := range m.Cols {
 		m.ColAverage = append(m.ColAverage, average(m.column(i)))
 	}
-	m.nodes, m.values, m.leaves = nil, nil, nil
+	m.nodes, m.values, m.leaves, m.warned = nil, nil, nil, nil
 	m.trim()
 	m.judge()
 }

@@ -24,6 +24,9 @@ type Metric struct {
 	least float64
 	// bad is what is bad wherever it is, however usual; 0: nothing is.
 	bad float64
+	// checks are those whose warnings say so, where no number does: some losses are
+	// usual on a network that drops, and not all errors that a port counts are faults.
+	checks string
 	// most is the end of the scale, 0 for the largest value.
 	most float64
 }
@@ -37,7 +40,7 @@ func Metrics() []Metric {
 			expr: `100 * max by (instance, netdev) (rate(fabricd_roce_pfc_pause_seconds_total{%[1]s}[%[2]s]))`},
 		{Name: "ecn", Title: "packets received with a congestion mark, a second", least: 10,
 			expr: `sum by (instance, device, port) (rate(fabricd_roce_ecn_marked_packets_total{%[1]s}[%[2]s]))`},
-		{Name: "errors", Title: "errors, drops and retransmissions of the port", least: 1,
+		{Name: "errors", Title: "errors, drops and retransmissions of the port", least: 1, checks: "rdma_errors|rdma_loss",
 			expr: `sum by (instance, device, port) (increase({__name__=~"fabricd_rdma_(port_errors|loss_events)_total",%[1]s}[%[2]s]))`},
 		{Name: "status", Title: "worst verdict on the port: 0 ok, 1 info, 2 warn, 3 fail", least: 1.5, bad: 2, most: 3,
 			expr: `max by (instance, subject) (fabricd_check_status{%[1]s})`},
