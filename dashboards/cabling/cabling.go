@@ -33,7 +33,7 @@ func counts() panel.Panel {
 	return panel.Counts(panel.Frame{
 		Title:       "Ports",
 		Description: "On how many ports LLDP is listened for, how many have a neighbour, and how many are silent, unlike the plan, on an odd leaf, or unlike their switch.",
-		Unit:        "none", Empty: "no data", Width: 24, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 24, Height: 4,
 	},
 		panel.Count{Name: "listened on", Expr: "sum(" + listening + ")", Color: panel.Quiet},
 		panel.Count{Name: "with a neighbour", Expr: "sum(" + panel.Fleet("fabricd_lldp_neighbors") + " > bool 0)", Color: panel.Good},
@@ -48,7 +48,7 @@ func findings() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Cables that something is wrong with",
 		Description: "Verdicts of the checks of LLDP. What the plan expected and what was heard is the reason, on the node's own page or by fabricd check.",
-		Empty:       "no check of cables warns or fails", Width: 8, Height: 16,
+		Empty:       "no recorded check of cables warns or fails", Width: 8, Height: 16,
 	},
 		[]panel.Label{panel.Node(), {Name: "check", Title: "Check"}, {Name: "subject", Title: "Port"}},
 		[]panel.Column{{Title: "Verdict", Values: panel.Verdicts(),
@@ -77,7 +77,7 @@ func graph() panel.Panel {
 		Title: "Who is cabled to whom",
 		Description: "An edge is a cable between a port of a host and a switch. Hosts have the colour of the worst verdict on their cables " +
 			"(purple: nothing could be judged). Pick some nodes above: the picture of a thousand shows nothing.",
-		Empty: "no neighbour was heard", Width: 16, Height: 16,
+		Empty: panel.Unrecorded("neighbours", "none was heard"), Width: 16, Height: 16,
 	}, nodes, edges)
 }
 
@@ -88,7 +88,7 @@ func neighbors(limits panel.Limits) panel.Panel {
 		Title: "Neighbours",
 		Description: "What each port's neighbour says of itself. The age is that of its last frame: " +
 			"it turns orange where lldp_silent would warn.",
-		Empty: "no neighbour was heard", Width: 24, Height: 14,
+		Empty: panel.Unrecorded("neighbours", "none was heard"), Width: 24, Height: 14,
 	},
 		[]panel.Label{
 			panel.Node(), {Name: "netdev", Title: "Port"}, {Name: "system_name", Title: "Neighbour"}, {Name: "port_id", Title: "Its port"},
@@ -112,7 +112,7 @@ func flowControl() panel.Panel {
 		Title: "Priority flow control of host and switch",
 		Description: "For each port and priority: off, on at both ends, or at one alone, which lldp_pfc fails. " +
 			"Ports whose switch announces nothing (DCBX) are not here.",
-		Empty: "no switch announces flow control", Width: 12, Height: 12,
+		Empty: panel.Unrecorded("agreements", "no switch announces its flow control"), Width: 12, Height: 12,
 	}, panel.Cells{Row: "at", Column: "priority", Values: []panel.Value{
 		{Number: 0, Text: "off", Color: panel.None},
 		{Number: 1, Text: "host only", Color: panel.Bad},
@@ -125,7 +125,7 @@ func leaves() panel.Panel {
 	return panel.Matrix(panel.Frame{
 		Title:       "Leaf of each port",
 		Description: "How many of its ports each node has at each switch. Nodes of one kind look alike; one that does not is cabled otherwise.",
-		Empty:       "no neighbour was heard", Width: 12, Height: 12,
+		Empty:       panel.Unrecorded("neighbours", "none was heard"), Width: 12, Height: 12,
 	}, panel.Cells{Row: "instance", Column: "system_name", Gradient: panel.Much, Link: panel.ToNode(panel.FirstField)},
 		"count by (instance, system_name) ("+panel.Fleet("fabricd:port_leaf:info")+")")
 }
@@ -135,7 +135,7 @@ func frames() panel.Panel {
 		Title: "LLDP frames by what became of them",
 		Description: "Frames a minute over all ports. Malformed, refused and lost ones are a neighbour that misbehaves, " +
 			"more than one neighbour on a port, or a host that is too slow.",
-		Unit: "cpm", Empty: "no frame was heard", Width: 24, Height: 8,
+		Unit: "cpm", Empty: panel.Unrecorded("frames", "none was heard"), Width: 24, Height: 8,
 	}, nil, panel.Query{
 		Expr: "sum by (result) (" + panel.PerSecond(panel.Fleet("fabricd_lldp_frames_total")) + ") * 60", Legend: "{{result}}",
 	})

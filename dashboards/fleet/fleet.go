@@ -24,10 +24,13 @@ func Board(limits panel.Limits) (dashboard.Dashboard, error) {
 		{Title: "The fleet now", Panels: statusPanels()},
 		{Title: "Bandwidth, node × port", Panels: bandwidthPanels()},
 		{Title: "Congestion, node × port", Panels: congestionPanels(limits)},
-		{Title: "Links over time", Panels: linkPanels()},
+		{Title: "Links over time", Panels: linkPanels(limits)},
 		{Title: "Unlike the others", Panels: oddPanels()},
 	})
 	return b.Build()
 }
 
-// node is the column of names of nodes, which lead to the node's board.
+// unrecorded is panel.Unrecorded for what the rules record.
+func unrecorded(what, why string) string {
+	return panel.Unrecorded(what, why+", the recording rules are not loaded")
+}

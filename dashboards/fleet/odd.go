@@ -18,7 +18,7 @@ func odd() panel.Panel {
 		Title: "Properties in which a node is not as most of its kind",
 		Description: "Sums over all GPUs and NICs of a node, compared with nodes of as many GPUs of the same model: lanes and speed at most, " +
 			"nearness of GPUs and NICs (gpu_nic_map), RDMA MTU, ports with PFC by priority. No check of the node itself may see it.",
-		Empty: "no node differs from the majority of its kind", Width: 24, Height: 9,
+		Empty: "no recorded node differs from the majority of its kind", Width: 24, Height: 9,
 	},
 		[]panel.Label{panel.Node(), {Name: "property", Title: "Property"}, {Name: "gpus", Title: "GPUs"}, {Name: "vendor_id", Title: "Vendor"}, {Name: "device_id", Title: "Device"}},
 		[]panel.Column{
@@ -37,7 +37,7 @@ func firmware() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Firmware of RDMA devices",
 		Description: "On how many nodes each model has each firmware. Counters, congestion control and defaults change with it.",
-		Empty:       "no firmware was recorded", Width: 12, Height: 9,
+		Empty:       unrecorded("firmware", "no driver tells it"), Width: 12, Height: 9,
 	},
 		[]panel.Label{{Name: "hca", Title: "Model"}, {Name: "firmware", Title: "Firmware"}},
 		[]panel.Column{
@@ -51,7 +51,7 @@ func versions() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Versions of fabricd",
 		Description: "On how many nodes each version runs. What a version's checks judge is in its changelog.",
-		Width:       12, Height: 9,
+		Empty:       panel.Unrecorded("versions", "no fabricd is scraped"), Width: 12, Height: 9,
 	},
 		[]panel.Label{{Name: "version", Title: "Version"}, {Name: "goversion", Title: "Go"}},
 		[]panel.Column{{Title: "Nodes", Expr: "count by (version, goversion) (" + panel.Fleet("fabricd_build_info") + ")"}},

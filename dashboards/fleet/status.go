@@ -28,7 +28,7 @@ func counts() panel.Panel {
 	return panel.Counts(panel.Frame{
 		Title:       "Nodes",
 		Description: "How many nodes answer Prometheus, and how many have each verdict as their worst. A node that does not answer is not watched.",
-		Unit:        "none", Empty: "no data", Width: 24, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 24, Height: 4,
 	}, list...)
 }
 
@@ -38,7 +38,7 @@ func checks() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Nodes by check",
 		Description: "On how many nodes each check fails or warns, and of how many subjects it could not judge. One cause on many nodes is mostly a setting.",
-		Empty:       "no check was recorded", Width: 12, Height: 11,
+		Empty:       unrecorded("checks", "no fabricd is scraped"), Width: 12, Height: 11,
 	},
 		[]panel.Label{{Name: "check", Title: "Check"}},
 		[]panel.Column{
@@ -53,7 +53,7 @@ func findings() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Checks that warn or fail",
 		Description: "The worst verdict of each check on each node. A click on the node leads to its board; reasons and remedies are on its own page.",
-		Empty:       "no check warns or fails", Width: 12, Height: 11,
+		Empty:       "no recorded check warns or fails", Width: 12, Height: 11,
 	},
 		[]panel.Label{panel.Node(), {Name: "check", Title: "Check"}},
 		[]panel.Column{{
@@ -69,7 +69,7 @@ func worst() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Worst finding of each node",
 		Description: "The worst verdict of all checks of a node, and how many checks give it. Ports: its RDMA ports, of which so many are active.",
-		Width:       24, Height: 11,
+		Empty:       unrecorded("verdicts", "no fabricd is scraped"), Width: 24, Height: 11,
 	},
 		[]panel.Label{panel.Node()},
 		[]panel.Column{

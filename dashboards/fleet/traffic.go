@@ -25,7 +25,7 @@ func traffic(what, metric string) panel.Panel {
 		Title: what + " by each port",
 		Description: "Bytes of RDMA traffic a second over 5 minutes; the darker the more. A pale row is a node that waits, " +
 			"a pale column a rail or leaf, a pale cell a port.",
-		Empty: "no RDMA traffic was recorded", Width: 12, Height: 14,
+		Empty: unrecorded("RDMA traffic", "no driver counts it"), Width: 12, Height: 14,
 	}, panel.Cells{Row: "instance", Column: "rail", Unit: "Bps", Gradient: panel.Much, Link: panel.ToNode(panel.FirstField)}, byPort(metric))
 }
 
@@ -38,7 +38,7 @@ func averages(title, legend, of, record, matcher, description string) panel.Pane
 		return panel.Query{Expr: panel.Select("fabricd:"+of+"_"+direction+"_bytes:"+record, matchers...), Legend: legend + " " + word}
 	}
 	return panel.Graph(panel.Frame{
-		Title: title, Description: description, Unit: "Bps", Empty: "none was recorded", Width: 12, Height: 10,
+		Title: title, Description: description, Unit: "Bps", Empty: unrecorded("traffic", "no driver counts it, no switch is heard"), Width: 12, Height: 10,
 	}, nil, query("transmitted", "sent"), query("received", "received"))
 }
 
@@ -60,7 +60,7 @@ func averagePauses(limits panel.Limits, title, of, legend, matcher, description 
 		matchers = append(matchers, matcher)
 	}
 	return panel.Graph(panel.Frame{
-		Title: title, Description: description, Unit: "percentunit", Empty: "none was recorded", Width: 12, Height: 10,
+		Title: title, Description: description, Unit: "percentunit", Empty: unrecorded("pause times", "no driver tells them, no switch is heard"), Width: 12, Height: 10,
 	}, steps(limits), panel.Query{Expr: panel.Select("fabricd:"+of+"_pause:avg_ratio_rate5m", matchers...), Legend: legend + " {{direction}}"})
 }
 
@@ -82,7 +82,7 @@ func pauses(limits panel.Limits, direction, title, why string) panel.Panel {
 	return panel.Matrix(panel.Frame{
 		Title:       title,
 		Description: "Share of the last 5 minutes in which PFC held the worst priority: " + why + ". Colours are the limits of the check roce_pause.",
-		Empty:       "no driver tells how long it was paused", Width: 12, Height: 12,
+		Empty:       unrecorded("pause times", "no driver tells them"), Width: 12, Height: 12,
 	}, panel.Cells{Row: "instance", Column: "netdev", Unit: "percentunit", Base: panel.None, Steps: steps(limits), Link: panel.ToNode(panel.FirstField)},
 		"max by (instance, netdev) ("+paused(`direction="`+direction+`"`)+")")
 }
@@ -92,7 +92,7 @@ func marks() panel.Panel {
 		Title: "ECN marks received by each port",
 		Description: "RoCE packets a second that a switch marked as having met congestion. Marks are how congestion is meant to be told; " +
 			"pause without marks is a switch that does not mark (roce_ecn_silent).",
-		Empty: "no driver counts marks", Width: 12, Height: 12,
+		Empty: unrecorded("marks", "no driver counts them"), Width: 12, Height: 12,
 	}, panel.Cells{Row: "instance", Column: "rail", Unit: "pps", Gradient: panel.Much, Link: panel.ToNode(panel.FirstField)}, byPort("fabricd:roce_ecn_marked_packets:rate5m"))
 }
 
@@ -100,7 +100,7 @@ func highestPauses(limits panel.Limits) panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "The 20 ports that are paused most",
 		Description: "Share of time in which PFC held the worst priority of a port. Above the dashed lines roce_pause warns and fails.",
-		Unit:        "percentunit", Empty: "no driver tells how long it was paused", Width: 12, Height: 12,
+		Unit:        "percentunit", Empty: unrecorded("pause times", "no driver tells them"), Width: 12, Height: 12,
 	}, steps(limits), panel.Query{
 		Expr: "topk(20, " + paused() + ")", Legend: "{{instance}} {{netdev}} {{direction}}",
 	})

@@ -21,7 +21,7 @@ func periods() panel.Panel {
 		Title: "Periods against those of most nodes",
 		Description: "The longest period in force of a collector, divided by what half of the nodes have at most: 1 where it is as usual, more where reads " +
 			"cost more than their budget. FabricdCollectorStretched fires above the dashed line.",
-		Unit: "none", Empty: "no period was recorded", Width: 12, Height: 9,
+		Unit: "none", Empty: panel.Unrecorded("periods", "no fabricd is scraped"), Width: 12, Height: 9,
 	}, []panel.Step{{From: 4, Color: panel.Warning}}, panel.Query{
 		Expr:   panel.Top(one + " / on (collector) group_left () quantile by (collector) (0.5, " + one + ")"),
 		Legend: "{{instance}} {{collector}}",
@@ -32,7 +32,7 @@ func overruns() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Overruns",
 		Description: "Ticks a minute that a collector missed because its last read was not done yet, the 20 most.",
-		Unit:        "cpm", Empty: "none was counted", Width: 12, Height: 9,
+		Unit:        "cpm", Empty: panel.Unrecorded("overruns", "no fabricd is scraped"), Width: 12, Height: 9,
 	}, nil, panel.Query{
 		Expr:   panel.Top("max by (instance, collector) (" + panel.PerSecond(panel.Fleet("fabricd_collector_overruns_total")) + ") * 60"),
 		Legend: "{{instance}} {{collector}}",
@@ -46,7 +46,7 @@ func late() panel.Panel {
 		Title: "Samples of transmit queues that came late",
 		Description: "Share of samples that were not taken because the one before came too late or took too long, the 20 nodes with most. " +
 			"What was missed is missing in depths, not in counters.",
-		Unit: "percentunit", Empty: "no queue is sampled", Width: 12, Height: 9,
+		Unit: "percentunit", Empty: panel.Unrecorded("samples", "no queue is sampled"), Width: 12, Height: 9,
 	}, nil, panel.Query{
 		Expr:   panel.Top("max by (instance) (" + missed + " / (" + taken + " + " + missed + "))"),
 		Legend: "{{instance}}",
@@ -73,7 +73,7 @@ func processor() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Processor time",
 		Description: "Share of one processor that fabricd takes, the 20 nodes with most.",
-		Unit:        "percentunit", Width: 8, Height: 9,
+		Unit:        "percentunit", Empty: panel.Unrecorded("processor time", "no fabricd is scraped as job fabricd"), Width: 8, Height: 9,
 	}, nil, panel.Query{Expr: panel.Top(panel.PerSecond(panel.Fleet("process_cpu_seconds_total", job))), Legend: "{{instance}}"})
 }
 
@@ -81,7 +81,7 @@ func memory() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Memory",
 		Description: "Resident memory of fabricd, the 20 nodes with most.",
-		Unit:        "bytes", Width: 8, Height: 9,
+		Unit:        "bytes", Empty: panel.Unrecorded("memory", "no fabricd is scraped as job fabricd"), Width: 8, Height: 9,
 	}, nil, panel.Query{Expr: panel.Top(panel.Fleet("process_resident_memory_bytes", job)), Legend: "{{instance}}"})
 }
 
@@ -89,6 +89,6 @@ func scrapes() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Scrapes",
 		Description: "How long Prometheus takes to scrape fabricd, the 20 slowest nodes.",
-		Unit:        "s", Width: 8, Height: 9,
+		Unit:        "s", Empty: panel.Unrecorded("scrapes", "no fabricd is scraped as job fabricd"), Width: 8, Height: 9,
 	}, nil, panel.Query{Expr: panel.Top(panel.Fleet("scrape_duration_seconds", job)), Legend: "{{instance}}"})
 }

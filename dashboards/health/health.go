@@ -32,7 +32,7 @@ func counts() panel.Panel {
 	return panel.Counts(panel.Frame{
 		Title:       "Daemons and collectors",
 		Description: "Nodes whose fabricd answers or does not, collectors that read or miss readings, and devices whose read hangs in a driver.",
-		Unit:        "none", Empty: "no data", Width: 24, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 24, Height: 4,
 	},
 		panel.Count{Name: "nodes answer", Expr: zero(up+" == 1", up), Color: panel.Good},
 		panel.Count{Name: "do not", Expr: zero(up+" == 0", up), Color: panel.Bad},
@@ -47,7 +47,7 @@ func daemons() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Daemons",
 		Description: "Each node's fabricd: its age, what it costs, how much it exports and how long that takes Prometheus.",
-		Empty:       "no fabricd was scraped", Width: 24, Height: 11,
+		Empty:       panel.Unrecorded("daemons", "no fabricd is scraped"), Width: 24, Height: 11,
 	},
 		[]panel.Label{panel.Node(), {Name: "version", Title: "Version"}},
 		[]panel.Column{
@@ -67,7 +67,7 @@ func states() panel.Panel {
 		Title: "Collectors",
 		Description: "Whether every device of a collector has a fresh reading. Empty where the machine has nothing for it to read. " +
 			"Checks of what is missed are unknown, not ok.",
-		Empty: "no collector was recorded", Width: 12, Height: 12,
+		Empty: panel.Unrecorded("collectors", "no fabricd is scraped"), Width: 12, Height: 12,
 	}, panel.Cells{Row: "instance", Column: "collector", Link: panel.ToNode(panel.FirstField), Values: []panel.Value{
 		{Number: 0, Text: "misses", Color: panel.Bad}, {Number: 1, Text: "reads", Color: panel.Good},
 	}}, "max by (instance, collector) ("+panel.Fleet("fabricd_collector_up")+")")
@@ -77,7 +77,7 @@ func failing() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Collectors that miss readings",
 		Description: "Where the alerts FabricdCollectorDown and FabricdCollectorStale look. Stale devices neither answer nor fail: the driver hangs.",
-		Empty:       "all collectors read", Width: 12, Height: 12,
+		Empty:       "no recorded collector misses readings", Width: 12, Height: 12,
 	},
 		[]panel.Label{panel.Node(), {Name: "collector", Title: "Collector"}},
 		[]panel.Column{
@@ -98,7 +98,7 @@ func errors() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Errors by reason",
 		Description: "Reads, or parts of them, that failed, a minute over all nodes.",
-		Unit:        "cpm", Empty: "no error was counted", Width: 24, Height: 8,
+		Unit:        "cpm", Empty: "no recorded collector had an error", Width: 24, Height: 8,
 	}, nil, panel.Query{
 		Expr:   panel.Top("sum by (collector, reason) (" + panel.PerSecond(panel.Fleet("fabricd_collector_errors_total")) + ") * 60"),
 		Legend: "{{collector}} {{reason}}",

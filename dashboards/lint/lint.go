@@ -95,7 +95,8 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// texts reports panels that do not say what they are, or in which unit.
+// texts reports panels that do not say what they are, in which unit, or what it
+// means that they are empty.
 func texts(d dashboard.Dashboard) error {
 	var faults []error
 	for _, p := range panels(d) {
@@ -104,6 +105,9 @@ func texts(d dashboard.Dashboard) error {
 		}
 		if deref(p.Description) == "" {
 			faults = append(faults, fmt.Errorf("%s: no description", title(p)))
+		}
+		if p.FieldConfig == nil || deref(p.FieldConfig.Defaults.NoValue) == "" {
+			faults = append(faults, fmt.Errorf("%s: no text for no data", title(p)))
 		}
 		// Tables have units by column, heatmaps by axis, graphs of nodes none.
 		needsUnit := p.Type != "table" && p.Type != "heatmap" && p.Type != "nodeGraph"

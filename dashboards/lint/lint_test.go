@@ -22,7 +22,7 @@ const of = `{cluster=~"$cluster",instance="$instance"}`
 func sound(t *testing.T) string {
 	t.Helper()
 	frame := func(title string) panel.Frame {
-		return panel.Frame{Title: title, Description: "What it is.", Unit: "none", Width: 12, Height: 8}
+		return panel.Frame{Title: title, Description: "What it is.", Unit: "none", Empty: "Nothing.", Width: 12, Height: 8}
 	}
 	query := func(expr string) panel.Query { return panel.Query{Expr: expr} }
 	b := dashboard.NewDashboardBuilder("sound")
@@ -75,6 +75,7 @@ func boardFaults() map[string]fault {
 		"id zero":                 {`"id":3`, `"id":0`, "no id"},
 		"no id":                   {`"id":3,`, ``, "no id"},
 		"no description":          {`"description":"What it is."`, `"description":""`, "no description"},
+		"no text for no data":     {`,"noValue":"Nothing."`, ``, "no text for no data"},
 		"no title":                {`"title":"graph"`, `"title":""`, "no title"},
 		"no unit":                 {`"unit":"none",`, ``, "no unit"},
 		"datasource of a query":   {datasource + `,"expr"`, `"datasource":{"type":"prometheus","uid":"mine"},"expr"`, "target A: datasource"},

@@ -19,7 +19,7 @@ func pause(limits panel.Limits, direction, title, why string) panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       title,
 		Description: "Share of time in which PFC held a priority. " + why + " roce_pause warns and fails above the dashed lines.",
-		Unit:        "percentunit", Empty: "no driver tells how long it was paused", Width: 12, Height: 9,
+		Unit:        "percentunit", Empty: panel.Unrecorded("pause times", "no driver tells them"), Width: 12, Height: 9,
 	}, []panel.Step{
 		{From: limits.Share("roce_pause", "warn_percent"), Color: panel.Warning},
 		{From: limits.Share("roce_pause", "fail_percent"), Color: panel.Bad},
@@ -34,7 +34,7 @@ func marks() panel.Panel {
 		Title: "ECN marks",
 		Description: "RoCE packets a second that came with a mark of congestion, by port; and those that the NIC marked itself in its " +
 			"receive buffer, by priority. Pause without marks: the switches do not mark (roce_ecn_silent).",
-		Unit: "pps", Empty: "no driver counts marks", Width: 12, Height: 9,
+		Unit: "pps", Empty: panel.Unrecorded("marks", "no driver counts them"), Width: 12, Height: 9,
 	}, nil,
 		panel.Query{Expr: byPort(perSecond("fabricd_roce_ecn_marked_packets_total")), Legend: "{{device}}/{{port}} received"},
 		panel.Query{Expr: "max by (netdev, priority) (" + perSecond("fabricd_roce_priority_marked_packets_total") + ")", Legend: "{{netdev}} priority {{priority}} marked here"})
@@ -45,7 +45,7 @@ func notifications() panel.Panel {
 		Title: "Congestion notifications (CNP)",
 		Description: "Packets a second that tell a sender to slow down: sent for marked packets that came in, received and handled, and " +
 			"received and ignored, which roce_cnp warns of.",
-		Unit: "pps", Empty: "no driver counts notifications", Width: 12, Height: 9,
+		Unit: "pps", Empty: panel.Unrecorded("notifications", "no driver counts them"), Width: 12, Height: 9,
 	}, nil, panel.Query{
 		Expr: "max by (device, port, event) (" + perSecond("fabricd_roce_cnp_total") + ")", Legend: "{{device}}/{{port}} {{event}}",
 	})
@@ -55,7 +55,7 @@ func pauseFrames() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "PFC frames, by priority",
 		Description: "Frames a second that hold a priority. Direction rx: the switch asked us to stop; tx: we asked the switch. Some drivers count frames and no time.",
-		Unit:        "pps", Empty: "no driver counts PFC frames", Width: 12, Height: 9,
+		Unit:        "pps", Empty: panel.Unrecorded("PFC frames", "no driver counts them"), Width: 12, Height: 9,
 	}, nil, panel.Query{
 		Expr:   panel.Top("max by (netdev, priority, direction) (" + perSecond("fabricd_roce_pfc_frames_total") + ")"),
 		Legend: "{{netdev}} priority {{priority}} {{direction}}",
@@ -66,7 +66,7 @@ func flowControl() panel.Panel {
 	return panel.Matrix(panel.Frame{
 		Title:       "Priorities with flow control",
 		Description: "Where PFC is on, of the priorities that carried something or have it, as the driver says. RoCE traffic on another priority is lossy.",
-		Empty:       "no driver tells of PFC", Width: 12, Height: 9,
+		Empty:       panel.Unrecorded("flow control", "no driver tells of it"), Width: 12, Height: 9,
 	}, panel.Cells{Row: "netdev", Column: "priority", Values: switched(panel.None, panel.Good)},
 		"max by (netdev, priority) ("+of("fabricd_roce_pfc_enabled")+")")
 }

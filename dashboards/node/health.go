@@ -19,7 +19,7 @@ func collectors() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "Collectors",
 		Description: "How each collector does. The period in force is longer than the configured one where reads cost more than their budget.",
-		Width:       12, Height: 8,
+		Empty:       panel.Unrecorded("collectors", "fabricd is not scraped"), Width: 12, Height: 8,
 	},
 		[]panel.Label{{Name: "collector", Title: "Collector"}},
 		[]panel.Column{
@@ -39,7 +39,7 @@ func readTime() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Slowest reads (p99)",
 		Description: "The time that 99 of 100 reads of a collector stay below, from the classic buckets.",
-		Unit:        "s", Width: 12, Height: 8,
+		Unit:        "s", Empty: "no classic buckets are stored", Width: 12, Height: 8,
 	}, nil, panel.Query{Expr: slowestReads("$__rate_interval"), Legend: "{{collector}}"})
 }
 
@@ -47,7 +47,7 @@ func readTimes() panel.Panel {
 	return panel.Heatmap(panel.Frame{
 		Title:       "Read times",
 		Description: "How long reads take, all collectors together: reads a second in each bucket.",
-		Unit:        "s", Width: 12, Height: 8,
+		Unit:        "s", Empty: "no classic buckets are stored", Width: 12, Height: 8,
 	}, panel.Query{
 		Expr: "sum by (le) (" + perSecond("fabricd_collector_read_seconds_bucket") + ")", Legend: "{{le}}",
 	})
@@ -65,7 +65,7 @@ func overruns() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Overruns",
 		Description: "Ticks that a collector missed because its last read was not done yet.",
-		Unit:        "cpm", Width: 24, Height: 8,
+		Unit:        "cpm", Empty: panel.Unrecorded("overruns", "fabricd is not scraped"), Width: 24, Height: 8,
 	}, nil, panel.Query{
 		Expr: byCollector(perSecond("fabricd_collector_overruns_total")) + " * 60", Legend: "{{collector}}",
 	})

@@ -19,7 +19,7 @@ func links() panel.Panel {
 		Title: "Links on the way to GPUs and NICs",
 		Description: "One row a link, at its lower end. Maximum: the smaller of both ends. Path: what is left of it up to the root; " +
 			"bottleneck: the slowest link on it, by its lower end. An idle GPU lowers its speed, which is info and no fault.",
-		Width: 24, Height: 12,
+		Empty: panel.Unrecorded("links", "there is no GPU or NIC with one"), Width: 24, Height: 12,
 	},
 		[]panel.Label{
 			{Name: "address", Title: "Address"}, {Name: "class", Title: "Class"}, {Name: "role", Title: "Role"},
@@ -63,7 +63,7 @@ func bandwidth() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Link bandwidth",
 		Description: "What each link of a GPU, NIC or NVSwitch can carry in one direction at its present speed and width, line encoding taken off.",
-		Unit:        "Bps", Width: 12, Height: 9,
+		Unit:        "Bps", Empty: panel.Unrecorded("links", "there is no GPU or NIC with one"), Width: 12, Height: 9,
 	}, nil, endpointGraph("fabricd_pcie_link_bandwidth_bytes_per_second"))
 }
 
@@ -71,7 +71,7 @@ func pathBandwidth() panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "Path bandwidth",
 		Description: "The slowest hop between each GPU, NIC or NVSwitch and the root complex.",
-		Unit:        "Bps", Width: 12, Height: 9,
+		Unit:        "Bps", Empty: panel.Unrecorded("paths", "there is no GPU or NIC with a link"), Width: 12, Height: 9,
 	}, nil, endpointGraph("fabricd_pcie_path_bandwidth_bytes_per_second"))
 }
 
@@ -86,7 +86,7 @@ func belowMaximum() panel.Panel {
 		Title: "Time below the maximum",
 		Description: "Share of the time that each link ran below the speed or width both ends can do. " +
 			"Normal for idle GPUs; the verdicts say where it is not.",
-		Unit: "percentunit", Width: 8, Height: 9,
+		Unit: "percentunit", Empty: panel.Unrecorded("links", "there is no GPU or NIC with one"), Width: 8, Height: 9,
 	}, nil, panel.Query{Expr: byAddress(onlyOn(rate, onTheWay())), Legend: "{{address}}"})
 }
 
@@ -95,7 +95,7 @@ func transitions(limits panel.Limits) panel.Panel {
 		Title: "Link transitions in 10 minutes",
 		Description: "Changes of speed or width of each link. pcie_flaps warns above the dashed line, " +
 			"but only while the GPU is busy: idle GPUs change gear all the time.",
-		Unit: "none", Width: 8, Height: 9,
+		Unit: "none", Empty: panel.Unrecorded("transitions", "there is no GPU or NIC with a link"), Width: 8, Height: 9,
 	}, []panel.Step{{From: limits.Of("pcie_flaps", "changes"), Color: panel.Warning}}, panel.Query{
 		Expr: byAddress(onlyOn("increase("+of("fabricd_pcie_link_transitions_total")+"[10m])", onTheWay())), Legend: "{{address}}",
 	})
@@ -106,7 +106,7 @@ func utilization(limits panel.Limits) panel.Panel {
 	return panel.Graph(panel.Frame{
 		Title:       "GPU utilization",
 		Description: "The load that pcie_speed and pcie_flaps go by: a GPU is busy from the dashed line on.",
-		Unit:        "percentunit", Width: 8, Height: 9,
+		Unit:        "percentunit", Empty: panel.Unrecorded("load", "no GPU driver tells it"), Width: 8, Height: 9,
 	}, []panel.Step{{From: busy, Color: panel.Note}}, panel.Query{
 		Expr: byAddress(of("fabricd_gpu_utilization_ratio")), Legend: "{{address}}",
 	})

@@ -27,7 +27,7 @@ func gpuNIC() panel.Panel {
 		Title: "Distance of GPUs and NICs",
 		Description: "As nvidia-smi topo says it. PIX: one switch; PXB: several switches; PHB: the host bridge; NODE: between host bridges of a NUMA node; " +
 			"SYS: across sockets. Each GPU needs one near NIC; far ones are others' neighbours.",
-		Width: 24, Height: 10,
+		Empty: panel.Unrecorded("distances", "there is no GPU, or no NIC"), Width: 24, Height: 10,
 	}, panel.Cells{Row: "gpu", Column: "nic", Values: distances()}, expr)
 }
 
@@ -38,7 +38,7 @@ func numaNodes() panel.Panel {
 	return panel.Table(panel.Frame{
 		Title:       "NUMA nodes",
 		Description: "What belongs to each node. GPUs and NICs without a node are the check numa_unknown's.",
-		Width:       14, Height: 7,
+		Empty:       panel.Unrecorded("NUMA nodes", "the kernel shows none"), Width: 14, Height: 7,
 	},
 		[]panel.Label{{Name: "node", Title: "Node"}},
 		[]panel.Column{
@@ -54,6 +54,6 @@ func numaDistances() panel.Panel {
 	return panel.Matrix(panel.Frame{
 		Title:       "NUMA distances",
 		Description: "The firmware's distance table (SLIT): 10 is the node itself, 20 twice the latency.",
-		Width:       10, Height: 7,
+		Empty:       panel.Unrecorded("distances", "the firmware tells none"), Width: 10, Height: 7,
 	}, panel.Cells{Row: "node", Column: "to"}, "max by (node, to) ("+of("fabricd_numa_distance")+")")
 }

@@ -12,7 +12,7 @@ func settings() panel.Panel {
 		Title: "PCIe settings of GPUs and NICs",
 		Description: "Maximum payload and read request sizes, relaxed ordering, link power states (ASPM). " +
 			"Empty where the config space cannot be read (no CAP_SYS_ADMIN, virtual machine).",
-		Width: 16, Height: 9,
+		Empty: panel.Unrecorded("GPUs and NICs", "there are none"), Width: 16, Height: 9,
 	},
 		[]panel.Label{
 			{Name: "address", Title: "Address"}, {Name: "class", Title: "Class"},
@@ -34,7 +34,7 @@ func acs() panel.Panel {
 		Title: "ACS redirection at bridges",
 		Description: "A bridge that redirects sends traffic between GPU and NIC up to the root complex and back. " +
 			"pcie_acs fails where such a bridge is on a way that matters.",
-		Width: 8, Height: 9,
+		Empty: panel.Unrecorded("bridges with ACS", "there are none, or the configuration space cannot be read"), Width: 8, Height: 9,
 	}, panel.Cells{Row: "address", Column: "control", Values: switched(panel.Good, panel.Warning)},
 		"max by (address, control) ("+of("fabricd_pcie_acs_redirect_enabled")+")")
 }

@@ -16,7 +16,7 @@ func answers() panel.Panel {
 	return panel.Stat(panel.Frame{
 		Title:       "fabricd",
 		Description: "Whether the last scrape of this node's fabricd worked. While it does not, nothing below is watched.",
-		Unit:        "none", Empty: "no data", Width: 4, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 4, Height: 4,
 	}, []panel.Value{{Number: 0, Text: "does not answer", Color: panel.Bad}, {Number: 1, Text: "answers", Color: panel.Good}},
 		panel.Query{Expr: "max(" + of("up") + ")"})
 }
@@ -25,7 +25,7 @@ func worst() panel.Panel {
 	return panel.Stat(panel.Frame{
 		Title:       "Worst finding",
 		Description: "The worst verdict now of all checks. Unknown only where nothing could be judged at all.",
-		Unit:        "none", Empty: "no data", Width: 4, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 4, Height: 4,
 	}, panel.Verdicts(), panel.Query{Expr: "max(" + verdict() + ")"})
 }
 
@@ -46,7 +46,7 @@ func counts() panel.Panel {
 	return panel.Counts(panel.Frame{
 		Title:       "Findings",
 		Description: "How many subjects each verdict is given to now. Unknown could not be read or has no history yet: it is not ok.",
-		Unit:        "none", Empty: "no data", Width: 16, Height: 4,
+		Unit:        "none", Empty: "not recorded", Width: 16, Height: 4,
 	}, list...)
 }
 
@@ -69,7 +69,7 @@ func checksOverTime() panel.Panel {
 	return panel.Timeline(panel.Frame{
 		Title:       "Worst verdict of each check",
 		Description: "One bar a check: the worst it said of any subject. Purple where it could judge none.",
-		Unit:        "none", Width: 12, Height: 10,
+		Unit:        "none", Empty: panel.Unrecorded("verdicts", "fabricd is not scraped"), Width: 12, Height: 10,
 	}, panel.Verdicts(), panel.Query{Expr: "max by (check) (" + verdict() + ")", Legend: "{{check}}"})
 }
 

@@ -36,6 +36,12 @@ type Frame struct {
 	Height      uint32
 }
 
+// Unrecorded is what stands where there is no data: what is missing, and why
+// that may be. It is never taken for health.
+func Unrecorded(what, why string) string {
+	return "no " + what + " recorded: " + why + ", or fabricd is older than this board"
+}
+
 // A Query is one PromQL expression and how its series are called.
 type Query struct {
 	Expr   string
@@ -64,10 +70,7 @@ func framed[B builder[B]](b B, f Frame) B {
 	if f.Unit != "" {
 		b = b.Unit(f.Unit)
 	}
-	if f.Empty != "" {
-		b = b.NoValue(f.Empty)
-	}
-	return b
+	return b.NoValue(f.Empty)
 }
 
 // queried adds the queries, shaped by shape, as targets A, B, C …

@@ -104,14 +104,16 @@ func (c Cells) properties() []dashboard.DynamicConfigValue {
 	return props
 }
 
-// bareTable is a table without queries.
+// bareTable is a table without queries. What stands where there is no data would
+// stand in each empty cell, too.
 func bareTable(f Frame) *table.PanelBuilder {
 	return framed(table.NewPanelBuilder(), f).
 		Thresholds(Thresholds(None)).
 		ColorScheme(colorBy(dashboard.FieldColorModeIdThresholds)).
 		CellHeight(common.TableCellHeightSm).
 		CellOptions(common.TableCellOptions{TableAutoCellOptions: common.NewTableAutoCellOptions()}).
-		Filterable(true)
+		Filterable(true).
+		OverrideByRegexp(".*", []dashboard.DynamicConfigValue{{Id: "noValue", Value: "–"}})
 }
 
 // footless is a table without a footer of its own: the SDK writes one, which
