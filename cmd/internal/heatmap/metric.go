@@ -24,8 +24,8 @@ type Metric struct {
 	least float64
 	// bad is what is bad wherever it is, however usual; 0: nothing is.
 	bad float64
-	// checks are those whose warnings say so, where no number does: some losses are
-	// usual on a network that drops, and not all errors that a port counts are faults.
+	// checks are those whose warnings say so too: their limits are the nodes' own, and no
+	// number of errors is one, for some losses are usual on a network that drops.
 	checks string
 	// most is the end of the scale, 0 for the largest value.
 	most float64
@@ -36,7 +36,7 @@ func Metrics() []Metric {
 	return []Metric{
 		{Name: "bandwidth", Title: "RDMA traffic, Gb/s sent and received", low: true, least: 1,
 			expr: `8e-9 * (sum by (instance, device, port) (rate(fabricd_rdma_transmitted_bytes_total{%[1]s}[%[2]s])) + sum by (instance, device, port) (rate(fabricd_rdma_received_bytes_total{%[1]s}[%[2]s])))`},
-		{Name: "pause", Title: "time stopped by priority pause, percent; the worst priority and direction", least: 1, bad: 50, most: 100,
+		{Name: "pause", Title: "time stopped by priority pause, percent; the worst priority and direction", least: 1, bad: 50, checks: "roce_pause", most: 100,
 			expr: `100 * max by (instance, netdev) (rate(fabricd_roce_pfc_pause_seconds_total{%[1]s}[%[2]s]))`},
 		{Name: "ecn", Title: "packets received with a congestion mark, a second", least: 10,
 			expr: `sum by (instance, device, port) (rate(fabricd_roce_ecn_marked_packets_total{%[1]s}[%[2]s]))`},
