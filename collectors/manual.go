@@ -76,15 +76,16 @@ func (s *Spec[R]) Doc() Doc {
 	return d
 }
 
-// Thresholds lists every check and the names of its thresholds.
-func Thresholds(list []Collector) map[string][]string {
-	all := map[string][]string{}
+// Thresholds lists every check and its thresholds, with their units.
+func Thresholds(list []Collector) map[string]map[string]string {
+	all := map[string]map[string]string{}
 	for _, c := range list {
 		for _, check := range c.Doc().Checks {
-			all[check.Name] = []string{}
+			units := map[string]string{}
 			for _, t := range check.Thresholds {
-				all[check.Name] = append(all[check.Name], t.Name)
+				units[t.Name] = t.Unit
 			}
+			all[check.Name] = units
 		}
 	}
 	return all

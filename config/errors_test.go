@@ -37,6 +37,7 @@ func TestParseErrors(t *testing.T) {
 		{"threshold of a check without any", "thresholds:\n  pcie_width: {x: 1}\n", `f:2: thresholds.pcie_width.x: the check has no such threshold (it has none)`},
 		{"threshold that is a word", "thresholds:\n  pcie_speed:\n    busy: often\n", `f:3: thresholds.pcie_speed.busy: "often" is neither a number nor a duration`},
 		{"negative threshold", "thresholds:\n  pcie_speed: {busy: -1}\n", `f:2: thresholds.pcie_speed.busy: "-1" is neither a number nor a duration`},
+		{"threshold that is never reached", "thresholds:\n  pcie_speed: {busy: 101}\n", `f:2: thresholds.pcie_speed.busy: "101" is more than 100 percent of time`},
 		{"unknown collector", "collectors:\n  pcie: {}\n  nvme: {}\n", `f:3: collectors.nvme: there is no collector of this name (pcie, gpu)`},
 		{"negative interval", "collectors:\n  pcie: {interval: -1s}\n", `f:2: collectors.pcie.interval: an interval is at least 1ms`},
 		{"interval too short", "collectors:\n  pcie:\n    interval: 999us\n", `f:3: collectors.pcie.interval: an interval is at least 1ms`},

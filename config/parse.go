@@ -23,7 +23,7 @@ const maxSize = 16 << 20
 
 // Known lists what a configuration may name. Nil parts are not checked.
 type Known struct {
-	Thresholds map[string][]string // check to the names of its thresholds
+	Thresholds map[string]map[string]string // check to its thresholds and their units
 	Collectors []string
 	Slowest    map[string]time.Duration // the longest interval of a collector that has one
 }

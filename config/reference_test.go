@@ -58,7 +58,7 @@ budget: {device: 0.5, all: 10, judge: 100}
 
 func everything() Known {
 	return Known{
-		Thresholds: map[string][]string{"pcie_flaps": {"changes", "within"}, "pcie_speed": {"busy"}, "pcie_width": nil},
+		Thresholds: map[string]map[string]string{"pcie_flaps": {"changes": "changes", "within": "seconds"}, "pcie_speed": {"busy": "percent of time"}, "pcie_width": nil},
 		Collectors: []string{"pcie", "gpu"},
 		Slowest:    map[string]time.Duration{"gpu": time.Second},
 	}

@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -113,15 +114,22 @@ func readRole(to *string, v value) error {
 
 func readThresholds(to *map[string]Number, check value) error {
 	known := check.doc.known.Thresholds
-	names, ok := known[check.key]
+	units, ok := known[check.key]
 	if known != nil && !ok {
 		return check.errorf("there is no check of this name")
 	}
 	return table(to, func(n *Number, v value) error {
-		if known != nil && !slices.Contains(names, v.key) {
-			return v.errorf("the check has no such threshold (%s)", listOr(names, "it has none"))
+		unit, ok := units[v.key]
+		if known != nil && !ok {
+			return v.errorf("the check has no such threshold (%s)", listOr(slices.Sorted(maps.Keys(units)), "it has none"))
 		}
-		return n.read(v)
+		if err := n.read(v); err != nil {
+			return err
+		}
+		if strings.HasPrefix(unit, "percent") && *n > 100 {
+			return v.errorf("%s is more than 100 %s", v, unit)
+		}
+		return nil
 	})(check)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Checks are the names of all checks there are.
-func Checks() map[string][]string { return collectors.Thresholds(all.List()) }
+func Checks() map[string]map[string]string { return collectors.Thresholds(all.List()) }
 
 // Play plays a recording through all collectors, with the configuration that
 // it holds, as fabricd check --host does.
