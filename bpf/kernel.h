@@ -30,33 +30,54 @@ struct netdev_queue {
 	unsigned long state;
 } KERNEL;
 
+typedef struct {
+	struct net *net;
+} KERNEL possible_net_t;
+
 struct net_device {
 	struct hlist_node index_hlist;
 	struct netdev_queue *_tx;
 	int ifindex;
 	unsigned int real_num_tx_queues;
+	possible_net_t nd_net;
 } KERNEL;
 
 struct ns_common {
 	unsigned int inum;
 } KERNEL;
 
-struct list_head {
-	struct list_head *next;
-} KERNEL;
-
 struct net {
-	struct list_head list;
 	struct ns_common ns;
 	struct hlist_node **dev_index_head;
+	struct net_device *loopback_dev;
 } KERNEL;
 
-struct nsproxy {
-	struct net *net_ns;
+struct kernfs_super_info {
+	const void *ns;
+} KERNEL;
+
+struct super_block {
+	void *s_fs_info;
+} KERNEL;
+
+struct inode {
+	struct super_block *i_sb;
+} KERNEL;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL;
+
+struct fdtable {
+	struct file **fd;
+} KERNEL;
+
+struct files_struct {
+	struct fdtable *fdt;
 } KERNEL;
 
 struct task_struct {
-	struct nsproxy *nsproxy;
+	struct files_struct *files;
 } KERNEL;
 
 // Constants of the kernel's.
@@ -64,4 +85,3 @@ struct task_struct {
 #define CPU_STATS    0x20     // Qdisc.flags: the statistics are kept for each processor
 #define DRIVER_STOP  (1 << 0) // netdev_queue.state: the device's ring is full
 #define HASH_CHAIN   128      // devices of one head that are looked at
-#define NAMESPACES   1024     // that are looked at

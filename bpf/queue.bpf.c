@@ -95,6 +95,17 @@ struct sweep {
 	__u32 anew;    // there was a gap
 };
 
+// belongs says whether a device is of a network namespace.
+static __always_inline int belongs(struct net_device *dev, __u64 net)
+{
+	struct net *of = 0;
+
+	if (!bpf_core_field_exists(dev->nd_net.net)) // there is but one
+		return 1;
+	bpf_core_read(&of, sizeof(of), &dev->nd_net.net);
+	return (__u64)of == net;
+}
+
 __noinline __u64 find(__u64 net, __u32 ifindex)
 {
 	struct hlist_node **heads = 0, *node = 0;
@@ -107,7 +118,7 @@ __noinline __u64 find(__u64 net, __u32 ifindex)
 
 		index = 0;
 		bpf_core_read(&index, sizeof(index), &dev->ifindex);
-		if (index == ifindex)
+		if (index == ifindex && belongs(dev, net))
 			return (__u64)dev;
 		bpf_core_read(&node, sizeof(node), &node->next);
 	}
@@ -234,6 +245,7 @@ static __always_inline void above(struct sweep *w, struct slot *s, __u64 address
 		bpf_core_read(&backlog, sizeof(backlog), &qdisc->qstats.backlog);
 	}
 	if (flags & CPU_STATS) {
+		s->backlog = 0;
 		w->blind = 1;
 		return;
 	}
@@ -246,6 +258,8 @@ static __always_inline void add(struct sweep *w, struct slot *s, struct device *
 {
 	__u32 inflight = seen->queued - seen->completed, limit = seen->limit;
 
+	if (inflight >> 31) // both counts were set back in between
+		inflight = 0;
 	s->samples++;
 	if (inflight) {
 		s->busy++;
@@ -270,6 +284,13 @@ static __always_inline void add(struct sweep *w, struct slot *s, struct device *
 	w->depth += inflight;
 }
 
+// vacate is for a queue that is not there: what was in it is not either.
+static __always_inline void vacate(struct sweep *w, struct slot *s)
+{
+	s->inflight = s->limit = s->backlog = 0;
+	s->changed = w->now;
+}
+
 static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
 {
 	struct seen seen = {};
@@ -284,8 +305,10 @@ static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
 	}
 	at = s->device - 1;
 	d = bpf_map_lookup_elem(&devices, &at);
-	if (!d || !w->queues || s->queue >= w->n)
+	if (!d || !w->queues || s->queue >= w->n) {
+		vacate(w, s);
 		return 0;
+	}
 	see(w->queues + (__u64)s->queue * bpf_core_type_size(struct netdev_queue), &seen);
 	above(w, s, seen.qdisc);
 	if (seen.queued)
@@ -298,42 +321,19 @@ static long visit(void *map, const __u32 *key, struct slot *s, struct sweep *w)
 // look takes one sample of all queues. late is how much after its time the tick came.
 static __always_inline void look(struct control *c, __u64 now, __u64 late)
 {
-	struct sweep w = {.now = now, .net = c->net, .bank = c->want};
+	struct sweep w = {.now = now, .net = c->net};
 
+	__sync_fetch_and_add(&c->begun, 1); // before the bank is chosen
+	w.bank = c->bank = *(volatile __u32 *)&c->want;
 	w.anew = c->gap && c->last && now - c->last > c->gap;
-	c->bank = c->want;
 	bpf_for_each_map_elem(&slots, visit, &w, 0);
 	finish(&w);
 	c->last = now;
-	c->ticks++;
 	c->late_ns += late;
 	late = late >> 40 ? -1 : (late << 20) / 1000000000;
 	count(c->late, late >> 32 ? -1 : late);
 	c->cost_ns += bpf_ktime_get_ns() - now;
-}
-
-// namespace finds the network namespace that is looked at: the calling task's, or another one by its inode.
-__noinline __u64 namespace(__u32 wanted)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct nsproxy *proxy = 0;
-	struct net *net = 0;
-	struct list_head *at = 0;
-	unsigned int inum;
-	int i;
-
-	bpf_core_read(&proxy, sizeof(proxy), &task->nsproxy);
-	bpf_core_read(&net, sizeof(net), &proxy->net_ns);
-	for (i = 0; i < NAMESPACES && net; i++) {
-		inum = 0;
-		bpf_core_read(&inum, sizeof(inum), &net->ns.inum);
-		if (inum == wanted)
-			return (__u64)net;
-		// The list's head is among its members: what stands around it has no such inode.
-		bpf_core_read(&at, sizeof(at), &net->list.next);
-		net = at ? (void *)at - bpf_core_field_offset(struct net, list) : 0;
-	}
-	return 0;
+	__sync_fetch_and_add(&c->ticks, 1);
 }
 
 static __always_inline struct control *the_control(void)
@@ -343,6 +343,38 @@ static __always_inline struct control *the_control(void)
 	return bpf_map_lookup_elem(&controls, &zero);
 }
 
+// is_net says whether there is a network namespace at an address: its loopback interface is its own.
+static __always_inline int is_net(__u64 address)
+{
+	struct net_device *loopback = 0;
+
+	bpf_core_read(&loopback, sizeof(loopback), &((struct net *)address)->loopback_dev);
+	return loopback && belongs(loopback, address);
+}
+
+// locate finds the network namespace of which a sysfs shows the interfaces: it is the tag of its super block, and need
+// not be that of the calling task.
+SEC("syscall")
+int locate(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct control *c = the_control();
+	struct file **open, *file = 0;
+	struct kernfs_super_info *info;
+	__u64 tag;
+
+	if (!c)
+		return 1;
+	open = BPF_CORE_READ(task, files, fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), &open[c->sysfs]);
+	info = BPF_CORE_READ(file, f_inode, i_sb, s_fs_info);
+	tag = (__u64)BPF_CORE_READ(info, ns);
+	if (!is_net(tag)) // newer kernels point to what all kinds of namespaces have in common
+		tag -= bpf_core_field_offset(struct net, ns);
+	c->net = is_net(tag) ? tag : 0;
+	return c->net ? 0 : 1;
+}
+
 // sample is one tick, run by a thread of the program's.
 SEC("syscall")
 int sample(void *ctx)
@@ -350,11 +382,7 @@ int sample(void *ctx)
 	struct control *c = the_control();
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!c)
-		return 1;
-	c->net = namespace(c->netns);
-	c->found = c->net != 0;
-	if (!c->net)
+	if (!c || !c->net)
 		return 1;
 	look(c, now, now > c->deadline ? now - c->deadline : 0);
 	return 0;
@@ -389,11 +417,7 @@ int arm(void *ctx)
 	struct timer *t = bpf_map_lookup_elem(&timers, &zero);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!c || !t || !c->interval)
-		return 1;
-	c->net = namespace(c->netns);
-	c->found = c->net != 0;
-	if (!c->net)
+	if (!c || !t || !c->interval || !c->net)
 		return 1;
 	c->deadline = now - now % c->interval + c->interval;
 	if (bpf_timer_init(&t->timer, &timers, 1 /* CLOCK_MONOTONIC */))

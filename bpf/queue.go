@@ -5,6 +5,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 	"unsafe"
 
@@ -20,16 +21,26 @@ type Queues struct {
 	Control *QueueControl
 
 	objects *ebpf.Collection
+	sysfs   *os.File // holds the network namespace in memory
 	mapped  [][]byte
 	options ebpf.RunOptions
 }
 
-// OpenQueues loads the sampler with room for so many queues and devices. It looks at the devices of the network
-// namespace with this inode. With timer it can be armed, which needs a kernel of 5.15 or later.
-func OpenQueues(slots, devices int, netns uint32, timer bool) (*Queues, error) {
+// OpenQueues loads the sampler with room for so many queues and devices. It looks at the devices that a sysfs shows: a
+// file or directory there, which it takes over. With timer it can be armed, which needs a kernel of 5.15 or later.
+func OpenQueues(slots, devices int, sysfs *os.File, timer bool) (*Queues, error) {
+	q := &Queues{sysfs: sysfs}
+	if err := q.open(slots, devices, timer); err != nil {
+		q.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *Queues) open(slots, devices int, timer bool) error {
 	spec, err := LoadQueue()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	spec.Maps[QueueMapSlots].MaxEntries = uint32(max(slots, 1))
 	spec.Maps[QueueMapDevices].MaxEntries = uint32(max(devices, 1))
@@ -37,17 +48,14 @@ func OpenQueues(slots, devices int, netns uint32, timer bool) (*Queues, error) {
 		delete(spec.Programs, QueueProgArm)
 		delete(spec.Maps, QueueMapTimers)
 	}
-	objects, err := ebpf.NewCollection(spec)
-	if err != nil {
-		return nil, shortError(err)
+	if q.objects, err = ebpf.NewCollection(spec); err != nil {
+		return shortError(err)
 	}
-	q := &Queues{objects: objects}
 	if err := q.mapAll(slots, devices); err != nil {
-		q.Close()
-		return nil, err
+		return err
 	}
-	q.Control.Netns = netns
-	return q, nil
+	q.Control.Sysfs = uint32(q.sysfs.Fd())
+	return q.run(QueueProgLocate)
 }
 
 // shortError leaves the verifier's log out: it is for whoever changes the program.
@@ -90,7 +98,7 @@ func mapped[T any](q *Queues, m *ebpf.Map, n int) ([]T, error) {
 
 // Errors of the programs.
 var (
-	errNoNamespace = errors.New("the kernel's list holds no such network namespace")
+	errNoNamespace = errors.New("the kernel does not tell of which network namespace sysfs shows the interfaces")
 	errNoTimer     = errors.New("the kernel's timer does not start")
 )
 
@@ -125,5 +133,8 @@ func (q *Queues) Close() {
 		unix.Munmap(b) //nolint:errcheck // it was mapped
 	}
 	q.Slots, q.Devices, q.Control, q.mapped = nil, nil, nil, nil
-	q.objects.Close()
+	if q.objects != nil {
+		q.objects.Close()
+	}
+	q.sysfs.Close()
 }

@@ -40,13 +40,13 @@ struct control {
 	__u64 interval; // of the timer
 	__u64 deadline; // of this tick; with the timer, of the next one
 	__u64 gap;      // after a longer pause what lasts begins anew: the machine may have stood still
-	__u32 netns;    // the inode of the network namespace
+	__u32 sysfs;    // a descriptor of ours: the sysfs that shows the interfaces
 	__u32 want;     // the bank that peaks are to go to
 	// Written by the program.
-	__u32 bank, found; // found: the namespace
-	__u64 net;         // its address
-	__u64 last;        // when the newest sample was taken
+	__u64 net;   // the address of the network namespace
+	__u64 last;  // when the newest sample was taken
+	__u64 begun; // ticks, too; a bank that is not wanted is at rest when it is the same as ticks
 	__u64 ticks, missed, cost_ns, late_ns;
+	__u32 bank;
 	__u32 late[BUCKETS]; // in units of 2^-20 s
-	__u32 pad2;
 };

@@ -18,18 +18,17 @@ type QueueControl struct {
 	Interval uint64
 	Deadline uint64
 	Gap      uint64
-	Netns    uint32
+	Sysfs    uint32
 	Want     uint32
-	Bank     uint32
-	Found    uint32
 	Net      uint64
 	Last     uint64
+	Begun    uint64
 	Ticks    uint64
 	Missed   uint64
 	CostNs   uint64
 	LateNs   uint64
+	Bank     uint32
 	Late     [33]uint32
-	Pad2     uint32
 }
 
 type QueueDevice struct {
@@ -88,6 +87,7 @@ const (
 	QueueMapSlots    = "slots"
 	QueueMapTimers   = "timers"
 	QueueProgArm     = "arm"
+	QueueProgLocate  = "locate"
 	QueueProgSample  = "sample"
 )
 
@@ -134,6 +134,7 @@ type QueueSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type QueueProgramSpecs struct {
 	Arm    *ebpf.ProgramSpec `ebpf:"arm"`
+	Locate *ebpf.ProgramSpec `ebpf:"locate"`
 	Sample *ebpf.ProgramSpec `ebpf:"sample"`
 }
 
@@ -199,12 +200,14 @@ type QueueVariables struct {
 // It can be passed to LoadQueueObjects or ebpf.CollectionSpec.LoadAndAssign.
 type QueuePrograms struct {
 	Arm    *ebpf.Program `ebpf:"arm"`
+	Locate *ebpf.Program `ebpf:"locate"`
 	Sample *ebpf.Program `ebpf:"sample"`
 }
 
 func (p *QueuePrograms) Close() error {
 	return _QueueClose(
 		p.Arm,
+		p.Locate,
 		p.Sample,
 	)
 }

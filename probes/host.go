@@ -170,6 +170,16 @@ func (h *Host) Exists(name string) bool {
 	return err == nil
 }
 
+// Open opens a file or directory of a live host, for system calls that want a
+// descriptor. A recording has none.
+func (h *Host) Open(name string) (*os.File, error) {
+	t, ok := h.tree.(liveTree)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return t.root.Open(clean(name))
+}
+
 // A Dir is a directory of the host, kept for repeated reads below it.
 type Dir struct {
 	h *Host

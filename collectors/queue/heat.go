@@ -23,11 +23,13 @@ type HeatNetdev struct {
 	Columns []HeatColumn `json:"columns"`
 }
 
-// HeatColumn is one second, which ended at Time. Counts are by bucket;
-// buckets that are left out at the end are 0.
+// HeatColumn is one second, which ended at Time, or more where the machine or
+// the daemon stood still. Counts are by bucket; buckets that are left out at
+// the end are 0.
 type HeatColumn struct {
-	Time   float64  `json:"time"` // Unix seconds
-	Counts []uint32 `json:"counts"`
+	Time    float64  `json:"time"` // Unix seconds
+	Seconds float64  `json:"seconds"`
+	Counts  []uint32 `json:"counts"`
 }
 
 // Heat gives the columns that ended after a moment; netdev is one interface or
@@ -45,7 +47,7 @@ func (r *Reading) Heat(since time.Time, netdev string) Heat {
 		grid := HeatNetdev{Netdev: n.Name, Columns: []HeatColumn{}}
 		for c := range n.Heat {
 			if column := &n.Heat[c]; column.Time.After(since) {
-				grid.Columns = append(grid.Columns, HeatColumn{float64(column.Time.UnixMilli()) / 1e3, trimmed(column.Counts[:])})
+				grid.Columns = append(grid.Columns, HeatColumn{float64(column.Time.UnixMilli()) / 1e3, float64(column.Took.Milliseconds()) / 1e3, trimmed(column.Counts[:])})
 			}
 		}
 		h.Netdevs = append(h.Netdevs, grid)

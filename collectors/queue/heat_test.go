@@ -14,7 +14,7 @@ func TestHeat(t *testing.T) {
 	begin := time.UnixMilli(1796043600500)
 	n := queue.Netdev{Name: "eth0", Heat: make([]queue.Column, 3)}
 	for i := range n.Heat {
-		n.Heat[i].Time = begin.Add(time.Duration(i) * time.Second)
+		n.Heat[i].Time, n.Heat[i].Took = begin.Add(time.Duration(i)*time.Second), time.Duration(i)*time.Second+999*time.Microsecond
 		n.Heat[i].Counts[0], n.Heat[i].Counts[i] = 100, 7
 	}
 	r := Reading{Netdevs: []Netdev{{Netdev: &n}, {Netdev: &queue.Netdev{Name: "eth1"}}}}
@@ -23,7 +23,7 @@ func TestHeat(t *testing.T) {
 		t.Errorf("bounds %v", h.Bounds)
 	}
 	got, err := json.Marshal(h.Netdevs)
-	const want = `[{"netdev":"eth0","columns":[{"time":1796043601.5,"counts":[100,7]},{"time":1796043602.5,"counts":[100,0,7]}]}]`
+	const want = `[{"netdev":"eth0","columns":[{"time":1796043601.5,"seconds":1,"counts":[100,7]},{"time":1796043602.5,"seconds":2,"counts":[100,0,7]}]}]`
 	if err != nil || string(got) != want {
 		t.Errorf("%s %v", got, err)
 	}

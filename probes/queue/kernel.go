@@ -38,11 +38,11 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 	case timer && countQueues(places) > maxTimed:
 		return nil, errTooLarge
 	}
-	netns, err := namespace(h, places)
+	interfaces, err := sysfs(h)
 	if err != nil {
 		return nil, err
 	}
-	q, err := bpf.OpenQueues(countQueues(places), len(places), netns, timer)
+	q, err := bpf.OpenQueues(countQueues(places), len(places), interfaces, timer)
 	if err != nil {
 		return nil, refusal(err, missing())
 	}

@@ -115,7 +115,8 @@ func (l *layout) inherit(old *layout) {
 	}
 	m, o := l.mem(), old.mem()
 	c := *o.control
-	c.Interval, c.Netns, c.Gap = m.control.Interval, m.control.Netns, m.control.Gap
+	c.Interval, c.Gap, c.Sysfs, c.Net = m.control.Interval, m.control.Gap, m.control.Sysfs, m.control.Net
+	c.Begun = c.Ticks
 	*m.control = c
 	slot = 0
 	for i, p := range l.places {

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
 	"github.com/fabricd/fabricd/probes"
+	"golang.org/x/sys/unix"
 )
 
 // What waits above the queues is what the kernel tells of the queueing
@@ -53,6 +56,68 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// What waited is not told any more when the queueing discipline becomes one
+// that counts elsewhere, nor what was in a queue that there is no longer.
+func TestNothingStays(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	c := pair(t, "2")
+	tc(t, "qdisc add dev qa root tbf rate 8kbit burst 2000 limit 1000000")
+	s := sampler(t, Options{Every: time.Millisecond, Netdevs: []string{"qa"}, Way: Kernel})
+	for range 20 {
+		c.Write(make([]byte, 1000)) //nolint:errcheck // whatever
+	}
+	m := s.layout.mem()
+	await(t, s, "a backlog", func(*Snapshot) bool { return atomic.LoadUint32(&m.slots[0].Backlog) > 0 })
+	m.slots[1].Inflight, m.slots[1].Limit, m.slots[1].Backlog = 1, 2, 3
+	m.slots[1].Queue = 2 // beyond those of the interface
+	await(t, s, "an empty queue", func(*Snapshot) bool {
+		return m.slots[1].Inflight == 0 && m.slots[1].Limit == 0 && m.slots[1].Backlog == 0
+	})
+	tc(t, "qdisc replace dev qa root pfifo_fast")
+	await(t, s, "no backlog", func(v *Snapshot) bool { return atomic.LoadUint32(&m.slots[0].Backlog) == 0 && v.Netdevs[0].Depth == 0 })
+}
+
+// A snapshot covers a second at every interval, and a look that comes late
+// says by how much.
+func TestPace(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	pair(t, "2")
+	s := sampler(t, Options{Every: time.Second, Netdevs: []string{"qa"}, Way: Timer})
+	last := time.Duration(0)
+	await(t, s, "a second", func(v *Snapshot) bool {
+		took := v.At - last
+		last = v.At
+		return v.Ticks > 0 && took > 900*time.Millisecond && took < 1500*time.Millisecond
+	})
+	h, err := probes.Live("/", probes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pause = 50 * time.Millisecond
+	enough, looks := errors.New("enough"), 0
+	var missed uint64
+	err = Watch(t.Context(), h, Options{Every: time.Millisecond, Netdevs: []string{"qa"}, Way: Kernel}, func(v *Sweep) error {
+		if looks++; looks == 2 {
+			time.Sleep(pause) // in a look: the ticks meanwhile are missed, and the next one is in time
+			missed = v.Missed
+		}
+		if looks > 2 {
+			if v.Missed < missed+uint64(pause/time.Millisecond)-1 {
+				t.Errorf("%d ticks missed, after %d", v.Missed, missed)
+			}
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Error(err)
+	}
+}
+
 // Interfaces come, get other names and other numbers of queues, and go, while
 // they are sampled.
 func TestComeAndGo(t *testing.T) {
@@ -85,39 +150,64 @@ func TestComeAndGo(t *testing.T) {
 	}
 }
 
-// Other namespaces' interfaces are found by their inode.
+// The kernel's program looks at the interfaces that sysfs shows, though one of
+// ours has the same name and index.
 func TestOtherNamespace(t *testing.T) {
 	if !apart(t) {
 		return
 	}
-	if err := syscall.Mount("tmpfs", "/run", "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
+	pair(t, "2", "index 77")
+	root := t.TempDir()
+	inNamespace(t, func() {
+		pair(t, "4", "index 77")
+		for _, name := range []string{"proc", "sys"} {
+			if err := os.Mkdir(root+"/"+name, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := syscall.Mount("sysfs", root+"/sys", "sysfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer syscall.Unmount(root+"/sys", 0) //nolint:errcheck // it goes with the process
+	for root, queues := range map[string]uint32{"/": 2, root: 4} {
+		for _, way := range []Way{Kernel, Timer} {
+			s := samplerAt(t, root, Options{Every: time.Millisecond, Netdevs: []string{"qa"}, Way: way})
+			v := await(t, s, "a sample", func(v *Snapshot) bool { return v.Ticks > 0 && v.Netdevs[0].Present })
+			if d := s.layout.mem().devices[0]; d.Ifindex != 77 || d.Queues != queues || v.Queues != int(queues) {
+				t.Errorf("%s, %s: %d queues listed, sampled is %+v", root, way, v.Queues, d)
+			}
+			s.Close()
+		}
 	}
-	ip(t, "netns add other")
-	ip(t, "-n other link add qo type veth peer name qp")
-	var links []struct {
-		Ifindex uint32
-		Ifname  string
-	}
-	if err := json.Unmarshal([]byte(command(t, "ip -n other -j link show qo")), &links); err != nil {
-		t.Fatal(err)
-	}
-	var st syscall.Stat_t
-	if err := syscall.Stat("/run/netns/other", &st); err != nil {
-		t.Fatal(err)
-	}
-	q, err := bpf.OpenQueues(1, 1, uint32(st.Ino), false)
+	// What is no sysfs shows nobody's.
+	f, err := os.Open(root)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
-	defer q.Close()
-	q.Slots[0].Device, q.Devices[0].Ifindex = 1, links[0].Ifindex
-	if err := q.Sample(0); err != nil || q.Devices[0].Present != 1 || q.Devices[0].Queues == 0 || q.Slots[0].Samples != 1 {
-		t.Errorf("%v: %+v %+v", err, q.Devices[0], q.Slots[0])
+	if q, err := bpf.OpenQueues(1, 1, f, false); err == nil {
+		q.Close()
+		t.Error("a directory elsewhere has a network namespace")
 	}
-	q.Control.Netns = 1
-	if err := q.Sample(0); err == nil {
-		t.Error("a namespace that is none is found")
+}
+
+// inNamespace calls f in a new network namespace, which lives as long as
+// something holds it.
+func inNamespace(t *testing.T, f func()) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ours, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := unix.Setns(int(ours.Fd()), unix.CLONE_NEWNET); err != nil {
+		t.Fatal(err)
 	}
 }
 

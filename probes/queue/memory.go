@@ -39,6 +39,9 @@ func bucket(v uint32) int {
 
 // addSample adds what a queue's files say.
 func (m memory) addSample(s *bpf.QueueSlot, d *bpf.QueueDevice, inflight, limit uint32, now time.Duration) {
+	if int32(inflight) < 0 { // the counts that it is the difference of were set back in between
+		inflight = 0
+	}
 	s.Samples++
 	s.Sum += uint64(inflight)
 	s.Depth[bucket(inflight)]++
@@ -95,6 +98,7 @@ func (m memory) addDevice(d *bpf.QueueDevice, now time.Duration) {
 func (m memory) addTick(deadline, begin, end time.Duration) {
 	c := m.control
 	c.Last = uint64(begin)
+	c.Begun++
 	c.Ticks++
 	c.CostNs += uint64(end - begin)
 	late := max(begin-deadline, 0)

@@ -81,9 +81,9 @@ func command(t testing.TB, line string) string {
 
 // pair makes a pair of interfaces of so many queues and gives a socket whose
 // datagrams go out of the first; nobody answers.
-func pair(t testing.TB, queues string) net.Conn {
+func pair(t testing.TB, queues string, more ...string) net.Conn {
 	t.Helper()
-	ip(t, "link add qa numtxqueues "+queues+" numrxqueues "+queues+" type veth peer name qb numtxqueues "+queues+" numrxqueues "+queues)
+	ip(t, "link add qa "+strings.Join(more, " ")+" numtxqueues "+queues+" numrxqueues "+queues+" type veth peer name qb numtxqueues "+queues+" numrxqueues "+queues)
 	ip(t, "link set qa up")
 	ip(t, "link set qb up")
 	ip(t, "addr add 192.0.2.1/24 dev qa")
@@ -98,7 +98,12 @@ func pair(t testing.TB, queues string) net.Conn {
 
 func sampler(t testing.TB, o Options) *Sampler {
 	t.Helper()
-	h, err := probes.Live("/", probes.Options{})
+	return samplerAt(t, "/", o)
+}
+
+func samplerAt(t testing.TB, root string, o Options) *Sampler {
+	t.Helper()
+	h, err := probes.Live(root, probes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,8 +111,10 @@ type Counts struct {
 type Peaks struct{ Second, Ten, Minute uint64 }
 
 // A Column is one second of an interface: how many samples of its queues found
-// which depth, by the buckets of a Histogram.
+// which depth, by the buckets of a Histogram. It took longer than a second if
+// the machine or the program stood still.
 type Column struct {
-	Time   time.Time
+	Time   time.Time // its end
+	Took   time.Duration
 	Counts [buckets]uint32
 }

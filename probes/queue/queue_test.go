@@ -165,6 +165,26 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+func TestNextTick(t *testing.T) {
+	for _, test := range []struct {
+		now, next time.Duration
+		missed    uint64
+	}{{10, 20, 0}, {19, 20, 0}, {20, 30, 1}, {45, 50, 3}} {
+		if next, missed := nextTick(10, 10, test.now); next != test.next || missed != test.missed {
+			t.Errorf("at %d: %d, and %d missed", test.now, next, missed)
+		}
+	}
+}
+
+// Counts that were set back between the readings of two of them are no depth.
+func TestSetBack(t *testing.T) {
+	m := newMemory(1, 1)
+	m.addSample(&m.slots[0], &m.devices[0], math.MaxUint32-1000, 0, time.Second)
+	if s := &m.slots[0]; s.Inflight != 0 || s.Busy != 0 || s.Peak[0] != 0 || s.Sum != 0 || s.Samples != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestRing(t *testing.T) {
 	var r ring
 	r.add(1000, 5)

@@ -49,13 +49,21 @@ func (s *Sampler) sample() {
 			s.publish(end)
 			return
 		}
-		deadline += s.every
-		if end >= deadline {
-			missed := (end-deadline)/s.every + 1
-			s.layout.mem().control.Missed += uint64(missed)
-			deadline += missed * s.every
-		}
+		var missed uint64
+		deadline, missed = nextTick(deadline, s.every, end)
+		s.layout.mem().control.Missed += missed
 	}
+}
+
+// nextTick gives the tick after one, of those that are not over yet, and how
+// many are.
+func nextTick(deadline, every, now time.Duration) (next time.Duration, missed uint64) {
+	next = deadline + every
+	if now >= next {
+		missed = uint64((now-next)/every) + 1
+		next += time.Duration(missed) * every
+	}
+	return next, missed
 }
 
 // watch lets the kernel's timer take samples for a second.

@@ -35,6 +35,7 @@ type Sampler struct {
 	rounds  uint64
 	hot     int // interfaces of which columns are kept
 	lastErr error
+	shown   time.Duration // when snapshots were published last
 	bucket  [buckets]uint32
 }
 
@@ -166,7 +167,7 @@ func (s *Sampler) enter() {
 func (s *Sampler) publish(now time.Duration) {
 	l := s.layout
 	m := l.mem()
-	bank := s.flip(l, m.control)
+	bank := flip(m.control)
 	snapshot := &Snapshot{
 		At: now, Way: l.way, Why: l.why, Every: s.every, Ticks: m.control.Ticks, Missed: m.control.Missed,
 		Cost: time.Duration(m.control.CostNs), Queues: len(m.slots), LeftOut: l.left, Err: s.lastErr,
@@ -190,33 +191,39 @@ func (s *Sampler) publish(now time.Duration) {
 			slot++
 		}
 		device.Peak[bank] = 0
-		s.column(n)
+		s.column(n, now-s.shown)
 		out := n.show(now, time.Duration(m.control.Last))
 		out.Err, out.Unread = unread.first, unread.beside(len(n.queues))
 		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
 		snapshot.Netdevs = append(snapshot.Netdevs, out)
 	}
+	s.shown = now
 	s.newest.Store(snapshot)
 }
 
 // column keeps the second's numbers of an interface that carries something.
-func (s *Sampler) column(n *netdevTotal) {
+func (s *Sampler) column(n *netdevTotal, took time.Duration) {
 	if s.h.Recorded() || n.heat == nil && (s.bucket == [buckets]uint32{s.bucket[0]} || s.hot == maxHot) {
 		return
 	}
 	if n.heat == nil {
 		s.hot++
 	}
-	n.warm(Column{time.Now(), s.bucket})
+	n.warm(Column{time.Now(), took, s.bucket})
 }
 
-// flip lets peaks go to the other bank and gives the one that is complete now.
-func (s *Sampler) flip(l *layout, c *bpf.QueueControl) (complete uint32) {
+// flip lets peaks go to the other bank and gives the one that is complete now:
+// a tick of the timer that is at work may still write to it, and is waited for.
+func flip(c *bpf.QueueControl) (complete uint32) {
+	const step, patience = 50 * time.Microsecond, 200
 	complete = c.Want & 1
-	c.Want = complete ^ 1
-	if l.way == Timer && c.Interval > 0 { // the tick that is at work, or the next one, sees it
-		const margin = 200 * time.Microsecond
-		sleepUntil(monotonic() + s.every + margin)
+	atomic.StoreUint32(&c.Want, complete^1)
+	for range patience {
+		ticks := atomic.LoadUint64(&c.Ticks)
+		if atomic.LoadUint64(&c.Begun) == ticks {
+			break
+		}
+		sleepUntil(monotonic() + step)
 	}
 	return complete
 }

@@ -64,17 +64,16 @@ func Watch(ctx context.Context, h *probes.Host, o Options, take func(*Sweep) err
 	defer runtime.UnlockOSThread()
 	defer w.checkGone()
 	begin, checked := monotonic(), monotonic()
-	for deadline := begin; ctx.Err() == nil; deadline += o.Every {
+	for deadline := begin; ctx.Err() == nil; {
 		sleepUntil(deadline)
 		now := monotonic()
-		if late := now - deadline; late >= o.Every {
-			w.sweep.Missed += uint64(late / o.Every)
-			deadline += late / o.Every * o.Every
-		}
 		w.sweep.At, w.sweep.Late = now-begin, now-deadline
 		if err := w.look(deadline, now); err != nil {
 			return err
 		}
+		var missed uint64
+		deadline, missed = nextTick(deadline, o.Every, monotonic())
+		w.sweep.Missed += missed
 		if now-checked >= checkEvery {
 			if checked = now; w.checkGone() {
 				return nil
