@@ -111,6 +111,11 @@ func (e *Env[S]) Threshold(name string) float64 {
 	panic("collectors: check " + e.check + " has no threshold " + name)
 }
 
+// Of gives a number of another check, which declares it so.
+func (e *Env[S]) Of(check string, t Threshold) float64 {
+	return e.View.config.Threshold(check, t.Name, t.Default)
+}
+
 // Span is the time that the history covers; zero of a single sample.
 func (e *Env[S]) Span() time.Duration { return Span(e.Past) }
 

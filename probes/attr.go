@@ -6,15 +6,25 @@ import (
 	"errors"
 	"io/fs"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // refusedFor is how long a refused attribute is left alone: asking for what a
 // driver restricts floods the kernel's log.
 const refusedFor = 30 * time.Second
 
-// maxKept bounds the attributes kept open; those beyond are opened at each
-// read. Go raises the limit of descriptors to the hard one, usually 2^19.
-const maxKept = 1 << 14
+// mostKept bounds the attributes kept open; those beyond are opened at each
+// read. Half of the descriptors that we may have, which Go raises to the hard
+// limit, are left for all else.
+func mostKept() int64 {
+	const enough = 1 << 14
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return enough
+	}
+	return int64(min(enough, limit.Cur/2))
+}
 
 // An Attr is one attribute kept open between reads: a pread into a kept
 // buffer, no allocation. It is not safe for concurrent use.
@@ -86,7 +96,7 @@ func (a *Attr) readInto(buf []byte) (int, error) {
 	if err != nil {
 		return 0, a.fail(err)
 	}
-	if a.dir.h.kept.Load() > maxKept {
+	if a.dir.h.kept.Load() > a.dir.h.most {
 		a.Close()
 	}
 	return n, nil

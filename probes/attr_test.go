@@ -237,7 +237,7 @@ func TestAttrMaxKept(t *testing.T) {
 	h, _ := live(t, Options{})
 	d := &fakeDir{text: "1\n"}
 	first, second := fakeAttr(t, h, d), fakeAttr(t, h, d)
-	h.kept.Store(maxKept - 1)
+	h.kept.Store(h.most - 1)
 	for range 3 {
 		wantRead(t, first, step{want: "1"}, "the last that is kept")
 	}
@@ -247,7 +247,7 @@ func TestAttrMaxKept(t *testing.T) {
 	for range 3 {
 		wantRead(t, second, step{want: "1"}, "the first that is not kept")
 	}
-	if d.opens != 4 || d.open_ != 1 || h.kept.Load() != maxKept {
+	if d.opens != 4 || d.open_ != 1 || h.kept.Load() != h.most {
 		t.Errorf("opened %d times, %d are open, %d count as kept", d.opens, d.open_, h.kept.Load())
 	}
 }

@@ -48,6 +48,7 @@ type Host struct {
 	events     atomic.Uint64
 	wake       chan struct{} // Watch is to look again
 	kept       atomic.Int64  // attributes kept open
+	most       int64         // that are
 	buffers    sync.Pool     // of *[pageSize]byte
 	unbound    unbindings
 	facts      *Facts // of a live host, read once
@@ -61,7 +62,7 @@ type Host struct {
 }
 
 func newHost(t tree, o Options) *Host {
-	h := &Host{tree: t, options: o, wake: make(chan struct{}, 1)}
+	h := &Host{tree: t, options: o, wake: make(chan struct{}, 1), most: mostKept()}
 	h.exclude.Store(&o.Exclude)
 	return h
 }

@@ -16,7 +16,9 @@ import (
 )
 
 // stuckAfter is how long a queue stands still before it is called stuck.
-const stuckAfter = 5 * time.Second
+func stuckAfter() collectors.Threshold {
+	return collectors.Threshold{Name: "seconds", Default: 5, Unit: "s", Help: "bytes in flight for longer, without one completed, fail"}
+}
 
 // A row is a queue that carries something or timed out, or that cannot be read
 // though others can; where an interface has none, the interface.
@@ -96,13 +98,11 @@ func (r *row) queue() string {
 func checks() []collectors.Check[row] {
 	return []collectors.Check[row]{
 		{
-			Name:   "nic_queue_stuck",
-			Help:   "Fails when a queue's transmit timeouts grew within the last minute, or when bytes have been in flight for 5 s while none were completed: by the queue's own count where the kernel's program sees it, otherwise when neither the bytes in flight nor the interface's packets change.",
-			Silent: "timeouts of long ago; the same number of bytes at every look while packets move; an interface without carrier, which is info. Timeouts or bytes in flight that cannot be read are unknown; a kernel without tx_timeout is judged by the bytes alone, and that is said.",
-			Thresholds: []collectors.Threshold{
-				{Name: "seconds", Default: stuckAfter.Seconds(), Unit: "s", Help: "bytes in flight for longer, without one completed, fail"},
-			},
-			Eval: stuck,
+			Name:       "nic_queue_stuck",
+			Help:       "Fails when a queue's transmit timeouts grew within the last minute, or when bytes have been in flight for 5 s while none were completed: by the queue's own count where the kernel's program sees it, otherwise when neither the bytes in flight nor the interface's packets change.",
+			Silent:     "timeouts of long ago; the same number of bytes at every look while packets move; an interface without carrier, which is info. Timeouts or bytes in flight that cannot be read are unknown; a kernel without tx_timeout is judged by the bytes alone, and that is said.",
+			Thresholds: []collectors.Threshold{stuckAfter()},
+			Eval:       stuck,
 		},
 		{
 			Name:   "nic_queue_full",
@@ -208,7 +208,7 @@ func full(r *row, e *collectors.Env[row]) collectors.Verdict {
 		return collectors.Verdictf(collectors.Unknown, "could not be read: %v", r.err)
 	case r.timeouts.Grown > 0:
 		return collectors.Verdictf(collectors.Info, "transmits time out: see nic_queue_stuck")
-	case age >= stuckAfter:
+	case age.Seconds() >= e.Of("nic_queue_stuck", stuckAfter()):
 		return collectors.Verdictf(collectors.Info, "bytes have been in flight for %s and none were completed: see nic_queue_stuck", age.Round(time.Second))
 	case r.idle():
 		return collectors.Verdictf(collectors.OK, "less than one packet a second is sent")

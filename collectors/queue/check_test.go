@@ -67,6 +67,15 @@ func always(d *hosttest.Dev, name, errno string) {
 	}
 }
 
+// From when a queue is stuck is one number for both checks.
+func TestOneThreshold(t *testing.T) {
+	looks := still(busy(4, 1500, func(_ int, l *look) { l.inflight, l.limit = 9000, 60000 }))
+	h := film(t, looks...)
+	h.Expect("expect: fail nic_queue_stuck 0\nexpect: info nic_queue_full 0\nsays: see nic_queue_stuck")
+	h.Set("fabricd.yaml", "thresholds: {nic_queue_stuck: {seconds: 20}}")
+	h.Expect("expect: ok nic_queue_stuck 0\nexpect: ok nic_queue_full 0")
+}
+
 func TestChecks(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -100,6 +100,8 @@ type Stalls struct {
 // stallFiles are a queue's.
 type stallFiles struct{ threshold, count, longest *probes.Attr }
 
+func (f *stallFiles) close() { closeAll(f.threshold, f.count, f.longest) }
+
 func (f *stallFiles) read() *Stalls {
 	threshold, n := count(f.threshold), count(f.count)
 	if !threshold.OK || threshold.V == 0 || !n.OK {

@@ -54,8 +54,10 @@ func seen(get func(*Netdev) float64) func(*Netdev) (float64, bool) {
 func bursts() []collectors.Metric[Netdev] {
 	const source = "byte_queue_limits/inflight, qdisc backlog"
 	return []collectors.Metric[Netdev]{
-		{Name: "nic_queue_bursts_total", Kind: collectors.Counter, Help: "Times that the interface's queues together rose above 64 KiB, as samples show it.", Source: source,
+		{Name: "nic_queue_bursts_total", Kind: collectors.Counter, Help: "Times that the interface's queues together rose above the depth of a burst, as samples show it.", Source: source,
 			Get: seen(func(n *Netdev) float64 { return float64(n.Bursts) })},
+		{Name: "nic_queue_burst_threshold_bytes", Help: "Depth above which the interface's queues together are in a burst: what its link sends in 100 µs, 64 KiB at least.", Source: "speed",
+			Get: seen(func(n *Netdev) float64 { return float64(n.Netdev.Burst) })},
 		{Name: "nic_queue_burst_seconds_total", Kind: collectors.Counter, Help: "Time that bursts took which have ended.", Source: source,
 			Get: seen(func(n *Netdev) float64 { return n.BurstTime.Seconds() })},
 		{Name: "nic_queue_burst_longest_seconds", Help: "Longest burst that has ended since the interface is sampled.", Source: source,

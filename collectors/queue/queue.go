@@ -19,8 +19,10 @@ import (
 // Defaults of sampling.
 const (
 	every = 10 * time.Millisecond
-	// burst is more than what one send hands over at most.
-	burst = 64 << 10
+	// A burst is more than what one send hands over at most, and more than the
+	// link sends in a time that its peers notice.
+	burst     = 64 << 10
+	burstTime = 100 * time.Microsecond
 )
 
 // A Reading is what was sampled until now, and what is counted more slowly.
@@ -67,7 +69,7 @@ func New() collectors.Collector {
 		Floor:   100 * time.Millisecond,
 		Samples: every,
 		Open: func(_ context.Context, h *probes.Host, _ string) (collectors.Reader[Reading], error) {
-			return &reader{h: h, options: queue.Options{Every: every, Burst: burst}, slow: map[string]*slow{}}, nil
+			return &reader{h: h, options: queue.Options{Every: every, Burst: burst, BurstTime: burstTime}, slow: map[string]*slow{}}, nil
 		},
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(rows, columns()),

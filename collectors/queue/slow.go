@@ -4,7 +4,7 @@ package queue
 
 import (
 	"errors"
-	"path"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -19,12 +19,11 @@ const window = time.Minute
 
 // slow is what is read of an interface once a reading.
 type slow struct {
-	dirs           []*probes.Dir
+	dir            *probes.Dir // nil: it is gone
 	packets, bytes *probes.Attr
 	carrier        *probes.Attr
 	counters       []*probes.Attr // tx_timeout of each queue
 	stalls         map[int]*stallFiles
-	attr           func(dir, name string) *probes.Attr
 	past           []traffic
 	moved          time.Duration // when a packet was last seen to be sent
 	timeouts       []timeouts
@@ -45,17 +44,10 @@ type timeouts struct {
 // open opens an interface's files. What an earlier one has seen stays.
 func (r *reader) open(n *queue.Netdev, old *slow) *slow {
 	s := &slow{stalls: map[int]*stallFiles{}}
-	s.attr = func(dir, name string) *probes.Attr {
-		d, err := r.h.Dir(path.Join(n.Path, dir))
-		if err != nil {
-			return nil
-		}
-		s.dirs = append(s.dirs, d)
-		return d.Attr(name, 24)
-	}
-	s.packets, s.bytes, s.carrier = s.attr("statistics", "tx_packets"), s.attr("statistics", "tx_bytes"), s.attr("", "carrier")
+	s.dir, _ = r.h.Dir(n.Path) //nolint:errcheck // it is gone, and nothing is told
+	s.packets, s.bytes, s.carrier = s.attr("statistics/tx_packets"), s.attr("statistics/tx_bytes"), s.attr("carrier")
 	for i := range n.Queues {
-		s.counters = append(s.counters, s.attr("queues/tx-"+strconv.Itoa(i), "tx_timeout"))
+		s.counters = append(s.counters, s.attr(ofQueue(i, "tx_timeout")))
 	}
 	s.timeouts = make([]timeouts, n.Queues)
 	if old != nil {
@@ -66,18 +58,32 @@ func (r *reader) open(n *queue.Netdev, old *slow) *slow {
 	return s
 }
 
-func (s *slow) close() {
-	open := append(s.counters, s.packets, s.bytes, s.carrier)
-	for _, f := range s.stalls {
-		open = append(open, f.threshold, f.count, f.longest)
+// attr makes an attribute of the interface.
+func (s *slow) attr(name string) *probes.Attr {
+	if s.dir == nil {
+		return nil
 	}
-	for _, a := range open {
+	return s.dir.Attr(name, 24)
+}
+
+func ofQueue(n int, name string) string { return "queues/tx-" + strconv.Itoa(n) + "/" + name }
+
+func (s *slow) close() {
+	closeAll(s.counters...)
+	closeAll(s.packets, s.bytes, s.carrier)
+	for _, f := range s.stalls {
+		f.close()
+	}
+	if s.dir != nil {
+		s.dir.Close()
+	}
+}
+
+func closeAll(list ...*probes.Attr) {
+	for _, a := range list {
 		if a != nil {
 			a.Close()
 		}
-	}
-	for _, d := range s.dirs {
-		d.Close()
 	}
 }
 
@@ -105,25 +111,33 @@ func (s *slow) read(n *queue.Netdev, at time.Duration) Netdev {
 	for i, a := range s.counters {
 		out.Timeouts[i] = s.timeouts[i].take(count(a), at)
 	}
-	for i := range n.Active {
-		if stalls := s.stallsOf(n.Active[i].Index).read(); stalls != nil {
-			if out.Stalls == nil {
-				out.Stalls = map[int]*Stalls{}
-			}
-			out.Stalls[n.Active[i].Index] = stalls
-		}
-	}
+	out.Stalls = s.readStalls(n.Active)
 	return out
 }
 
-func (s *slow) stallsOf(queue int) *stallFiles {
-	f := s.stalls[queue]
-	if f == nil {
-		dir := path.Join("queues/tx-"+strconv.Itoa(queue), "byte_queue_limits")
-		f = &stallFiles{s.attr(dir, "stall_thrs"), s.attr(dir, "stall_cnt"), s.attr(dir, "stall_max")}
-		s.stalls[queue] = f
+// readStalls reads the stalls of active queues; files of others are not kept.
+func (s *slow) readStalls(active []queue.Queue) (all map[int]*Stalls) {
+	for i, f := range s.stalls {
+		if !slices.ContainsFunc(active, func(q queue.Queue) bool { return q.Index == i }) {
+			f.close()
+			delete(s.stalls, i)
+		}
 	}
-	return f
+	for _, q := range active {
+		f := s.stalls[q.Index]
+		if f == nil {
+			own := func(name string) *probes.Attr { return s.attr(ofQueue(q.Index, "byte_queue_limits/"+name)) }
+			f = &stallFiles{own("stall_thrs"), own("stall_cnt"), own("stall_max")}
+			s.stalls[q.Index] = f
+		}
+		if stalls := f.read(); stalls != nil {
+			if all == nil {
+				all = map[int]*Stalls{}
+			}
+			all[q.Index] = stalls
+		}
+	}
+	return all
 }
 
 // traffic reads what was transmitted, and compares it with the window's begin.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -16,6 +15,7 @@ import (
 // files samples by the files of byte queue limits, kept open.
 type files struct {
 	memory
+	dirs   []*probes.Dir // of interfaces
 	queues []queueFiles
 	always bool // limits too: reading is free
 	n      uint64
@@ -23,9 +23,8 @@ type files struct {
 
 // queueFiles are those of one slot.
 type queueFiles struct {
-	dir             *probes.Dir // nil: there are none
-	inflight, limit *probes.Attr
-	err             error // of the newest sample
+	inflight, limit *probes.Attr // nil: there are none
+	err             error        // of the newest sample
 }
 
 // limitEvery is after how many samples the limit of a queue is read, in which
@@ -35,13 +34,20 @@ const limitEvery = 128
 func newFiles(h *probes.Host, places []place) *files {
 	f := &files{memory: newMemory(countQueues(places), len(places)), always: h.Recorded()}
 	for _, p := range places {
+		dir, err := h.Dir(p.path)
+		switch {
+		case err == nil && p.limits:
+			f.dirs = append(f.dirs, dir)
+		case err == nil:
+			dir.Close()
+			err = fs.ErrNotExist
+		}
 		for i := range p.queues {
-			var q queueFiles
-			dir, err := h.Dir(path.Join(p.path, "queues", fmt.Sprintf("tx-%d", i), "byte_queue_limits"))
+			q := queueFiles{err: err}
 			if err == nil {
-				q = queueFiles{dir: dir, inflight: dir.Attr("inflight", 16), limit: dir.Attr("limit", 16)}
+				own := fmt.Sprintf("queues/tx-%d/byte_queue_limits/", i)
+				q.inflight, q.limit = dir.Attr(own+"inflight", 16), dir.Attr(own+"limit", 16)
 			}
-			q.err = err
 			f.queues = append(f.queues, q)
 		}
 	}
@@ -63,7 +69,7 @@ func (f *files) sample(deadline, now time.Duration, clock func() time.Duration) 
 			d.Depth, d.Present = 0, 1
 		}
 		q := &f.queues[i]
-		if q.dir == nil {
+		if q.inflight == nil {
 			continue
 		}
 		var inflight, limit uint32
@@ -128,10 +134,12 @@ func (f *files) problem(slot int) error {
 
 func (f *files) close() {
 	for _, q := range f.queues {
-		if q.dir != nil {
+		if q.inflight != nil {
 			q.inflight.Close()
 			q.limit.Close()
-			q.dir.Close()
 		}
+	}
+	for _, d := range f.dirs {
+		d.Close()
 	}
 }

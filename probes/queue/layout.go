@@ -95,7 +95,7 @@ func (l *layout) arrange(o Options, now time.Duration) {
 		m.control.Gap = uint64(max(gapTicks*o.Every, leastGap))
 	}
 	for i, p := range l.places {
-		m.devices[i] = bpf.QueueDevice{Ifindex: p.ifindex, Frames: p.frames(), Threshold: uint64(o.Burst)}
+		m.devices[i] = bpf.QueueDevice{Ifindex: p.ifindex, Frames: p.frames(), Threshold: p.burst(o)}
 		for n := range p.queues {
 			m.slots[slot] = bpf.QueueSlot{Device: uint32(i + 1), Queue: uint32(n), Changed: uint64(now)}
 			slot++

@@ -25,8 +25,9 @@ type place struct {
 	path    string
 	ifindex uint32 // 0: a recording without
 	mtu     int
+	rate    int // of its link in Mb/s; 0: not known
 	queues  int
-	limits  bool // there are files of byte queue limits
+	limits  bool // some queue has files of byte queue limits
 }
 
 // key names an interface as long as it lives under its name.
@@ -69,7 +70,28 @@ func find(h *probes.Host, names []string) (list []place, left int, err error) {
 		total += p.queues
 		list = append(list, p)
 	}
+	addRates(h, list)
 	return list, left, nil
+}
+
+// addRates takes the links' rates from the inventory, if there is one.
+func addRates(h *probes.Host, list []place) {
+	inv := h.Taken()
+	if inv == nil {
+		return
+	}
+	for _, n := range inv.Netdevs {
+		if i := slices.IndexFunc(list, func(p place) bool { return p.path == n.Path }); i >= 0 {
+			list[i].rate = n.SpeedMbps.V
+		}
+	}
+}
+
+// burst is the depth above which the interface is in a burst.
+func (p place) burst(o Options) uint64 {
+	const bits = 8
+	sent := float64(p.rate) * 1e6 / bits * o.BurstTime.Seconds()
+	return uint64(max(float64(o.Burst), sent))
 }
 
 // look reads what an interface consists of. It may be gone by now.
@@ -93,7 +115,9 @@ func look(h *probes.Host, i probes.Interface) (p place, ok bool) {
 			p.queues = max(p.queues, n+1)
 		}
 	}
-	p.limits = p.queues > 0 && h.Exists(path.Join(i.Path, "queues/tx-0/byte_queue_limits"))
+	p.limits = slices.ContainsFunc(names, func(queue string) bool {
+		return h.Exists(path.Join(i.Path, "queues", queue, "byte_queue_limits"))
+	})
 	return p, true
 }
 

@@ -5,6 +5,7 @@ package queue
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/bpf/bpftest"
 	"github.com/fabricd/fabricd/probes"
 	"golang.org/x/sys/unix"
 )
@@ -150,6 +152,46 @@ func TestComeAndGo(t *testing.T) {
 	}
 }
 
+// Twelve thousand queues are sampled, with memory and descriptors in
+// proportion.
+func TestThousands(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	const netdevs, each = 3, 4096 // the most that the kernel allows
+	names := []string{"qa", "qb", "qc"}
+	for _, name := range names {
+		ip(t, fmt.Sprintf("link add %s numtxqueues %d numrxqueues 1 type ifb", name, each))
+		ip(t, "link set "+name+" up")
+	}
+	for _, way := range []Way{Kernel, Files} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		files := descriptors(t)
+		s := sampler(t, Options{Every: 10 * time.Millisecond, Netdevs: names, Way: way})
+		v := await(t, s, "samples", func(v *Snapshot) bool { return v.Ticks > 1 })
+		files = descriptors(t) - files
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		heap := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		t.Logf("%s: %d queues, %d KiB of heap and %d descriptors; %s a sample, one every %s", way, v.Queues, heap>>10, files, v.Cost/time.Duration(v.Ticks), v.Every)
+		if v.Queues != netdevs*each || v.LeftOut != 0 || v.Err != nil || heap > 2048*netdevs*each || files > 1<<14+100 {
+			t.Errorf("%+v", v)
+		}
+		s.Close()
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
 // The kernel's program looks at the interfaces that sysfs shows, though one of
 // ours has the same name and index.
 func TestOtherNamespace(t *testing.T) {
@@ -257,7 +299,7 @@ func TestWaysAgree(t *testing.T) {
 	h, places := limited(t)
 	k, err := openKernel(h, Options{}, places, false)
 	if err != nil {
-		t.Skip(err)
+		bpftest.Skip(t, err)
 	}
 	defer k.close()
 	before, after := newFiles(h, places), newFiles(h, places)

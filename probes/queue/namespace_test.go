@@ -3,6 +3,7 @@
 package queue
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabricd/fabricd/bpf/bpftest"
 	"github.com/fabricd/fabricd/probes"
 	"golang.org/x/sys/unix"
 )
@@ -113,7 +115,7 @@ func samplerAt(t testing.TB, root string, o Options) *Sampler {
 	}
 	t.Cleanup(s.Close)
 	if got := s.Snapshot(); o.Way != Best && got.Way != o.Way {
-		t.Skipf("samples by %s: %s", got.Way, got.Why)
+		bpftest.Skip(t, fmt.Sprintf("samples by %s: %s", got.Way, got.Why))
 	}
 	return s
 }

@@ -17,8 +17,10 @@ import (
 type Options struct {
 	// Every is the time between two samples.
 	Every time.Duration
-	// Burst is the depth in bytes above which an interface's queues are in a burst.
-	Burst int
+	// An interface's queues are in a burst when they hold more than Burst bytes,
+	// and more than what its link sends in BurstTime.
+	Burst     int
+	BurstTime time.Duration
 	// Netdevs names the interfaces; nil: all that belong to hardware.
 	Netdevs []string
 	// Way asks for one way of sampling; Best picks.
@@ -79,6 +81,7 @@ type Netdev struct {
 	Backlog   *Histogram         // of what waits above them; nil: not known
 	Depth     uint64             // all of its queues' bytes in the newest sample
 	Peaks     Peaks              // of Depth
+	Burst     uint64             // a greater Depth is a burst
 	Bursts    uint64
 	BurstTime time.Duration
 	Longest   time.Duration

@@ -165,6 +165,16 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// A burst is what the link sends in a time, but never less than is asked for.
+func TestBurstOfALink(t *testing.T) {
+	o := Options{Burst: 64 << 10, BurstTime: 100 * time.Microsecond}
+	for rate, want := range map[int]uint64{0: 65536, 1000: 65536, 100_000: 1_250_000, 400_000: 5_000_000} {
+		if got := (place{rate: rate}).burst(o); got != want {
+			t.Errorf("%d Mb/s: %d bytes", rate, got)
+		}
+	}
+}
+
 func TestNextTick(t *testing.T) {
 	for _, test := range []struct {
 		now, next time.Duration

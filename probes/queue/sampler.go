@@ -110,6 +110,11 @@ func (s *Sampler) Refresh() error {
 	}
 	s.noteListed()
 	places, left, err := find(s.h, s.options.Netdevs)
+	for i := range places { // a link that is down has the rate that it had
+		if n := slices.IndexFunc(s.places, func(p place) bool { return p.key() == places[i].key() }); n >= 0 && places[i].rate == 0 {
+			places[i].rate = s.places[n].rate
+		}
+	}
 	if err != nil || slices.Equal(places, s.places) {
 		return err
 	}

@@ -203,7 +203,7 @@ func (n *netdevTotal) show(now, sampled time.Duration) Netdev {
 	out := Netdev{
 		Name: n.name, Path: n.path, Present: d.Present != 0, Queues: n.place.queues, Frames: int(d.Frames), HasFiles: n.limits,
 		Inflight: n.inflight, Depth: d.Depth, Peaks: n.peaks.show(),
-		Bursts: d.Bursts, BurstTime: time.Duration(d.BurstNs), Longest: time.Duration(d.LongestNs),
+		Burst: d.Threshold, Bursts: d.Bursts, BurstTime: time.Duration(d.BurstNs), Longest: time.Duration(d.LongestNs),
 		Heat: n.heat[max(0, len(n.heat)-heat):],
 	}
 	if d.Used != 0 {
