@@ -61,22 +61,24 @@ type Timeouts struct {
 }
 
 // New makes the collector.
-func New() collectors.Collector {
-	return collectors.New(collectors.Spec[Reading]{
+func New() collectors.Collector { return collectors.New(newSpec()) }
+
+func newSpec() collectors.Spec[Reading] {
+	return collectors.Spec[Reading]{
 		Name:    "queue",
 		Help:    "Transmit queues of network interfaces: bytes in flight, sampled many times a second.",
 		Every:   time.Second,
 		Floor:   100 * time.Millisecond,
 		Samples: every,
 		Open: func(_ context.Context, h *probes.Host, _ string) (collectors.Reader[Reading], error) {
-			return &reader{h: h, options: queue.Options{Every: every, Burst: burst, BurstTime: burstTime}, slow: map[string]*slow{}}, nil
+			return newReader(h), nil
 		},
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(rows, columns()),
 			collectors.Rows(func(r *Reading) []Netdev { return r.Netdevs }, netdevColumns()),
 			collectors.Rows(func(r *Reading) []Reading { return []Reading{*r} }, samplerColumns()),
 		},
-	})
+	}
 }
 
 // reader owns the sampler, which works between its reads.
@@ -87,6 +89,10 @@ type reader struct {
 	slow    map[string]*slow // by path
 	asker   *asker           // of a live host
 	softnet softnet
+}
+
+func newReader(h *probes.Host) *reader {
+	return &reader{h: h, options: queue.Options{Every: every, Burst: burst, BurstTime: burstTime}, slow: map[string]*slow{}}
 }
 
 // Sample sets the time between two samples.

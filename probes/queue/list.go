@@ -115,10 +115,25 @@ func look(h *probes.Host, i probes.Interface) (p place, ok bool) {
 			p.queues = max(p.queues, n+1)
 		}
 	}
-	p.limits = slices.ContainsFunc(names, func(queue string) bool {
-		return h.Exists(path.Join(i.Path, "queues", queue, "byte_queue_limits"))
-	})
+	p.limits = hasLimits(h, path.Join(i.Path, "queues"), names)
 	return p, true
+}
+
+// hasLimits says whether some queue has files of byte queue limits; a kernel has
+// them for all of an interface or for none.
+func hasLimits(h *probes.Host, dir string, names []string) bool {
+	for _, name := range names {
+		if !strings.HasPrefix(name, "tx-") {
+			continue
+		}
+		if h.Exists(path.Join(dir, name, "byte_queue_limits")) {
+			return true
+		}
+		if !h.Recorded() {
+			break
+		}
+	}
+	return false
 }
 
 func number(dir *probes.Dir, name string) int {
