@@ -2,12 +2,49 @@
 
 package lab
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // chatter sends large packets out of an interface that nobody answers: a group's address needs no neighbour.
 func chatter(netdev, subnet, group string) Action {
 	return Run("ip link set " + netdev + " up; ip addr add " + subnet + ".1/24 dev " + netdev + "; ip route add " + group + "/32 dev " + netdev +
 		"; for i in 1 2 3; do setsid ping -q -i 0.01 -s 60000 " + group + " < /dev/null > /dev/null 2>&1 & done")
+}
+
+// far puts an interface into a network namespace of its own, where iperf3 serves each of several subnets.
+func far(netdev string, subnets ...string) Action {
+	script := "set -e; ip netns add far; ip link set " + netdev + " netns far; ip -n far link set " + netdev + " up"
+	for _, subnet := range subnets {
+		script += fmt.Sprintf("; ip -n far addr add %[1]s.2/24 dev %[2]s; ip netns exec far iperf3 -s -D -B %[1]s.2", subnet, netdev)
+	}
+	return Run(script)
+}
+
+// transfer sends by TCP out of an interface until the end, as soon as there is a way: as much as leaves an emulated
+// processor something to look with.
+func transfer(netdev, subnet string) Action {
+	return Run(fmt.Sprintf("ip addr add %[1]s.1/24 dev %[2]s; ip link set %[2]s up; "+
+		"(while :; do iperf3 -b 20M -t 86400 -B %[1]s.1 -c %[1]s.2; sleep 1; done) </dev/null >/tmp/iperf3.%[2]s 2>&1 &", subnet, netdev))
+}
+
+// agree waits until what a program in the kernel samples of an interface's queues is what their files say in the same
+// seconds: the limit, which the kernel adapts, and how much is in flight at most. Neither meets the other's moments.
+func agree(netdev string) Action {
+	const words = "by a program in the kernel|by files that are kept open|the same limit|as much in flight"
+	return Shows(`watch() { fabricd probe queue --interval 5ms --netdev `+netdev+` "$@"; }
+files() { capsh --drop=cap_sys_admin,cap_bpf,cap_perfmon --shell=/bin/sh -- -c "fabricd probe queue --interval 5ms --netdev `+netdev+` $*"; }
+watch --for 200ms; files --for 200ms
+watch --for 3s --format csv >/tmp/program & files --for 3s --format csv >/tmp/files; wait $!
+awk -F, '
+	function near(of, by) { return of["program"] <= by * of["files"] && of["files"] <= by * of["program"] }
+	FNR > 1 { way = substr(FILENAME, 6); n[way]++; if ($4 > most[way]) most[way] = $4; if ($5 > limit[way]) limit[way] = $5 }
+	END {
+		for (way in n) print way ": " n[way] " samples, up to " most[way] " bytes, limit " limit[way]
+		if (limit["files"] > 3000 && near(limit, 1.1)) print "the same limit"
+		if (most["files"] > 0 && near(most, 3)) print "as much in flight"
+	}' /tmp/program /tmp/files`, strings.Split(words, "|")...)
 }
 
 // quietWire is what is said of wires that lead nowhere, once they were listened to for long enough.
@@ -37,11 +74,12 @@ func queueScenarios() []Scenario {
 	ethernet.At(firstNIC).With("netdev=eth0,400000")
 	return []Scenario{
 		machine(Scenario{
-			Name: "queues", About: "nothing: e1000e uses byte queue limits, and a program in the kernel samples its queues", Daemon: true,
+			Name: "queues", About: "nothing: e1000e uses byte queue limits, and a program in the kernel samples of its queues what their files say", Daemon: true,
+			Packages: []string{"iproute2", "iperf3", "libcap2-bin"},
 			Steps: []Step{{
 				Name: "traffic", Unreplayed: samples,
-				Do:   []Action{chatter("eth0", "192.0.2", "239.0.0.1"), chatter("eth1", "198.51.100", "239.0.0.2"), chatter("eth2", "203.0.113", "239.0.0.3")},
-				Want: bareMetal(Say("ok nic_queue_stuck eth0"), Say("ok nic_queue_full eth1"), Say("ok nic_queue_stuck eth2"), quietWire()),
+				Do:   []Action{far("eth0", "192.0.2", "203.0.113"), transfer("eth1", "192.0.2"), transfer("eth2", "203.0.113"), agree("eth1"), agree("eth2")},
+				Want: bareMetal(Say("ok nic_queue_stuck eth1"), Say("ok|warn nic_queue_full eth1"), Say("ok nic_queue_stuck eth2"), Say("ok|warn nic_queue_full eth2"), quietWire()),
 				Metrics: []string{
 					`fabricd_nic_queue_limits_used{netdev="eth1"} 1`, `fabricd_nic_queue_limits_used{netdev="eth2"} 1`,
 					`fabricd_nic_queue_sampler_info{reason="",way="timer"} 1`,
