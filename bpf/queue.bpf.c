@@ -14,6 +14,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "kernel.h"
+#include "netdev.h"
 #include "queue.h"
 
 char _license[] SEC("license") = "GPL";
@@ -94,36 +95,6 @@ struct sweep {
 	__u32 blind;   // a backlog is not known
 	__u32 anew;    // there was a gap
 };
-
-// belongs says whether a device is of a network namespace.
-static __always_inline int belongs(struct net_device *dev, __u64 net)
-{
-	struct net *of = 0;
-
-	if (!bpf_core_field_exists(dev->nd_net.net)) // there is but one
-		return 1;
-	bpf_core_read(&of, sizeof(of), &dev->nd_net.net);
-	return (__u64)of == net;
-}
-
-__noinline __u64 find(__u64 net, __u32 ifindex)
-{
-	struct hlist_node **heads = 0, *node = 0;
-	int i, index;
-
-	bpf_core_read(&heads, sizeof(heads), &((struct net *)net)->dev_index_head);
-	bpf_probe_read_kernel(&node, sizeof(node), &heads[ifindex & (DEVICE_HASH - 1)]);
-	for (i = 0; i < HASH_CHAIN && node; i++) {
-		struct net_device *dev = (void *)node - bpf_core_field_offset(struct net_device, index_hlist);
-
-		index = 0;
-		bpf_core_read(&index, sizeof(index), &dev->ifindex);
-		if (index == ifindex && belongs(dev, net))
-			return (__u64)dev;
-		bpf_core_read(&node, sizeof(node), &node->next);
-	}
-	return 0;
-}
 
 // finish adds up a device of which all queues were looked at.
 static __always_inline void finish(struct sweep *w)
@@ -341,15 +312,6 @@ static __always_inline struct control *the_control(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&controls, &zero);
-}
-
-// is_net says whether there is a network namespace at an address: its loopback interface is its own.
-static __always_inline int is_net(__u64 address)
-{
-	struct net_device *loopback = 0;
-
-	bpf_core_read(&loopback, sizeof(loopback), &((struct net *)address)->loopback_dev);
-	return loopback && belongs(loopback, address);
 }
 
 // locate finds the network namespace of which a sysfs shows the interfaces: it is the tag of its super block, and need
