@@ -204,14 +204,14 @@ func TestNumber(t *testing.T) {
 		{"", -1}, {"~", -1}, {"null", -1}, // a number that was forgotten is not zero
 	}
 	for _, test := range tests {
-		c, err := Parse("f", []byte("thresholds:\n  pcie_speed:\n    busy: "+test.in+"\n"), everything())
+		c, err := Parse("f", []byte("thresholds:\n  pcie_flaps:\n    within: "+test.in+"\n"), everything())
 		switch {
 		case test.want < 0 && err == nil:
-			t.Errorf("%q is taken for %v", test.in, c.Thresholds["pcie_speed"]["busy"])
+			t.Errorf("%q is taken for %v", test.in, c.Thresholds["pcie_flaps"]["within"])
 		case test.want >= 0 && err != nil:
 			t.Errorf("%q: %v", test.in, err)
-		case test.want >= 0 && c.Threshold("pcie_speed", "busy", -1) != float64(test.want):
-			t.Errorf("%q is %v, want %v", test.in, c.Thresholds["pcie_speed"]["busy"], test.want)
+		case test.want >= 0 && c.Threshold("pcie_flaps", "within", -1) != float64(test.want):
+			t.Errorf("%q is %v, want %v", test.in, c.Thresholds["pcie_flaps"]["within"], test.want)
 		}
 	}
 }
