@@ -119,6 +119,10 @@ func (f *Frame) decode(s string) error {
 			if err := f.mandatory(before, t); err != nil {
 				return err
 			}
+		case t.Type == typeOrganisation:
+			if !f.organisation(t.Value) {
+				f.keep(t)
+			}
 		case !f.optional(t):
 			f.keep(t)
 		}
@@ -172,8 +176,6 @@ func (f *Frame) optional(t TLV) (ok bool) {
 		return text(&f.SystemDescription, t.Value)
 	case typeCapabilities:
 		return f.Capabilities.decode(t.Value)
-	case typeOrganisation:
-		return f.organisation(t.Value)
 	}
 	return false
 }

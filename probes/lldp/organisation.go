@@ -2,6 +2,8 @@
 
 package lldp
 
+import "encoding/binary"
+
 // Organisations and the subtypes of their TLVs: IEEE 802.1Q-2018, annex D;
 // IEEE 802.3-2018, clause 79.
 const (
@@ -114,11 +116,11 @@ func (e *ETS) decode(s string) bool {
 // nibbles reads a number for each priority: the first has the high half of the
 // first byte.
 func nibbles(list *[8]uint8, s string) {
-	packed := be32(s)
-	for i := range list {
-		list[i] = uint8(packed >> 28)
-		packed <<= 4
-	}
+	n := uint64(be32(s)) // eight of them, to be spread over eight bytes
+	n = (n | n<<16) & 0x0000ffff0000ffff
+	n = (n | n<<8) & 0x00ff00ff00ff00ff
+	n = (n | n<<4) & 0x0f0f0f0f0f0f0f0f
+	binary.BigEndian.PutUint64(list[:], n)
 }
 
 func (p *PFC) decode(s string) bool {
