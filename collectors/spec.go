@@ -146,8 +146,9 @@ type View struct {
 	config   *Config
 }
 
-// Plan gives what the operator says that the machine should look like.
-func (v *View) Plan() config.Plan { return v.config.Plan }
+// Plan gives what the operator says that the machine should look like, with
+// the names that interfaces have on it.
+func (v *View) Plan() config.Plan { return v.Topology.Plan() }
 
 // Readings gives the newest readings of a collector.
 func Readings[R any](v *View, collector string) []Unit[R] {

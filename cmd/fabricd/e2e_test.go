@@ -21,7 +21,7 @@ import (
 )
 
 // program builds the program as a user would run it.
-func program(t *testing.T) string {
+func program(t testing.TB) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "fabricd")
 	cmd := exec.Command("go", "build", "-o", p, ".")
@@ -34,7 +34,7 @@ func program(t *testing.T) string {
 
 // unpack writes a recorded host's files below a directory, as a root file
 // system that the daemon reads live.
-func unpack(t *testing.T, name string) string {
+func unpack(t testing.TB, name string) string {
 	t.Helper()
 	a, err := txtar.ParseFile(name)
 	if err != nil {

@@ -5,8 +5,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,5 +79,29 @@ func TestAnnouncer(t *testing.T) {
 	w.sent = nil
 	if a.goodbye(); !slices.Equal(w.sent, []string{" 0 0"}) {
 		t.Errorf("at the end: %q", w.sent)
+	}
+}
+
+// Whoever announces the machine is heard by the switch, and takes it back at
+// the end: the command, and the daemon.
+func TestAnnouncedOnACable(t *testing.T) {
+	p := program(t)
+	c := newCable(t)
+	name, err := os.Hostname()
+	c.must(err)
+	for _, args := range [][]string{{"lldp", "send", "--yes"}, {"run", "--collector.lldp.send", "--web.listen-address=127.0.0.1:9794"}} {
+		c.start(p, args...)
+		first := c.hear("announcement", func(f *frames.Frame) bool { return f.TTL > 0 })
+		if first.SystemName != name || first.Port.String() != "fd0" || first.MTU != 1518 || first.TTL != 120 || !strings.Contains(first.SystemDescription, "fabricd") {
+			t.Errorf("%v: %+v", args, first)
+		}
+		c.must(c.daemon.Process.Signal(syscall.SIGTERM))
+		last := c.hear("goodbye", func(f *frames.Frame) bool { return f.TTL == 0 })
+		if last.Chassis != first.Chassis || last.Port != first.Port {
+			t.Errorf("%v: %+v takes back %+v", args, last, first)
+		}
+		if err := c.daemon.Wait(); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, c.stderr)
+		}
 	}
 }

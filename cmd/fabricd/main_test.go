@@ -29,7 +29,7 @@ func fabricd(args ...string) (code int, stdout, stderr string) {
 }
 
 // file writes a file for a test.
-func file(t *testing.T, name, content string) string {
+func file(t testing.TB, name, content string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(p, []byte(content), 0o600); err != nil {

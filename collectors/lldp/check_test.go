@@ -181,6 +181,15 @@ func TestCabling(t *testing.T) {
 		{"not seen", func(h *hosttest.Host) {
 			h.Set("fabricd.yaml", `{plan: {cabling: [{port: eth1, switch: leaf-01}]}, devices: {exclude: ["0000:99:*"]}}`)
 		}, "expect: unknown lldp_cabling eth1"},
+		{"by its name without the port", func(h *hosttest.Host) {
+			h.NIC("0000:17:00.0", "0000:15:01.0", "16x16").Netdev("enp23s0np0", 100)
+			h.Set("lldp/enp23s0np0.hex", wrong.hex())
+			h.Set("fabricd.yaml", `plan: {cabling: [{port: enp23s0, switch: leaf-01, switch_port: Ethernet12}]}`)
+		}, "expect: fail lldp_cabling enp23s0np0\nsays: Ethernet16\nnever: ok|unknown|warn|fail lldp_cabling enp23s0"},
+		{"one of two, by their name without the port", func(h *hosttest.Host) {
+			h.NIC("0000:17:00.0", "0000:15:01.0", "16x16").Netdev("enp23s0np0", 100).Netdev("enp23s0np1", 100)
+			h.Set("fabricd.yaml", `plan: {cabling: [{port: enp23s0, switch: leaf-01}]}`)
+		}, "expect: unknown lldp_cabling enp23s0\nsays: enp23s0np0 or enp23s0np1"},
 		{"without LLDP", func(h *hosttest.Host) { h.Dev("0000:16:00.0").Set("net/eth0/type", "32") }, "never: ok|unknown|warn|fail lldp_cabling *"},
 		{"not there, of a rail", func(h *hosttest.Host) { h.Set("fabricd.yaml", `plan: {cabling: [{port: eth1, rail: 1}]}`) }, "never: ok|unknown|warn|fail lldp_cabling *"},
 		{"two words on one port", func(h *hosttest.Host) {

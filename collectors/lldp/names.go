@@ -164,7 +164,7 @@ type name struct {
 
 // families are words that mean the same: vendors write their own short forms.
 var families = map[string]string{
-	"et": "ethernet", "ethernet": "ethernet", "eth": "ethernet",
+	"e": "ethernet", "et": "ethernet", "ethernet": "ethernet", "eth": "ethernet",
 	"fa": "fastethernet", "gi": "gigabitethernet", "gige": "gigabitethernet", "ge": "gigabitethernet",
 	"te": "tengigabitethernet", "ten-gigabitethernet": "tengigabitethernet", "tengige": "tengigabitethernet", "xge": "tengigabitethernet",
 	"twe": "twentyfivegige", "25ge": "twentyfivegige", "twentyfivegigabitethernet": "twentyfivegige",
@@ -179,9 +179,9 @@ var families = map[string]string{
 // between them, s before the lane of a port that is split (swp12s0), or a
 // letter for the lane (etp4a). Not ok is what is no name of a port.
 func parseName(s string) (n name, ok bool) {
-	s = strings.ToLower(s)
-	if i := strings.IndexByte(s, '('); i > 0 { // Eth4(Port4)
-		s = strings.TrimSpace(s[:i])
+	s = bare(strings.ToLower(s))
+	if n, ok := connector(s); ok {
+		return n, true
 	}
 	lane := ""
 	if last := len(s) - 1; last > 0 && s[last] >= 'a' && s[last] <= 'h' && digit(s[last-1]) {
@@ -197,18 +197,63 @@ func parseName(s string) (n name, ok bool) {
 		return n, false
 	}
 	dashed := strings.HasSuffix(word, "-")
-	if dashed && len(n.numbers) > 3 && strings.HasSuffix(s, ".0") { // Juniper's unit 0 of an interface is the interface
+	ok = true
+	if i := strings.LastIndexByte(s, '.'); dashed && i >= 0 && len(n.numbers) > 2 { // a unit: Juniper, SR Linux
 		n.numbers = n.numbers[:len(n.numbers)-1]
+		ok = s[i:] == ".0" // which is the interface
 	}
-	switch long := families[family]; {
-	case dashed: // et-0/0/12 is Juniper's, and no Ethernet0/0/12
-		n.family = family + "-"
-	case long == "", family == "eth" && len(n.numbers) == 1: // SONiC's alias Eth4 is its Ethernet12
-		n.family = family
-	default:
-		n.family = long
+	n.family = familyOf(family, dashed, len(n.numbers))
+	return n, ok
+}
+
+// bare takes off what some write behind a name: SONiC the port on the panel,
+// Eth4(Port4), and Nokia's SR OS the kind of Ethernet and a text of the
+// operator's, 1/1/c12/1, 100-Gig Ethernet, "gpu-07".
+func bare(s string) string {
+	if i := strings.IndexByte(s, '('); i > 0 {
+		return strings.TrimSpace(s[:i])
 	}
-	return n, true
+	if own, rest, ok := strings.Cut(s, ", "); ok && strings.Contains(own, "/") && strings.Contains(rest, "ethernet") {
+		return own
+	}
+	return s
+}
+
+// familyOf gives the word that all names of a family have. Short forms count
+// only before as many numbers as leave no doubt: SONiC's alias Eth4 is its
+// Ethernet12. A dash makes another family, et-0/0/12 is Juniper's, but for
+// SR Linux, whose ethernet-1/12 has slot and port as Ethernet1/12 has.
+func familyOf(word string, dashed bool, numbers int) string {
+	long := families[word]
+	switch {
+	case dashed && word != "ethernet":
+		return word + "-"
+	case long == "", (word == "eth" || word == "e") && numbers == 1:
+		return word
+	}
+	return long
+}
+
+// connector takes apart what Nokia's SR OS calls the ports of a connector:
+// numbers between slashes, the connector's with c before it, a carrier card's
+// with x: 1/1/c12/1, 1/x1/1/c3/1. Letters at other places are another family.
+func connector(s string) (n name, ok bool) {
+	for part := range strings.SplitSeq(s, "/") {
+		number := strings.TrimLeft(part, "cx")
+		letters := part[:len(part)-len(number)]
+		if number == "" || len(letters) > 1 || strings.ContainsFunc(number, noDigit) {
+			return n, false
+		}
+		n.family += "/" + letters
+		n.numbers = append(n.numbers, unpadded(number))
+	}
+	return n, strings.Contains(n.family, "c")
+}
+
+// unpadded takes leading zeros off a number.
+func unpadded(s string) string {
+	last := len(s) - 1
+	return strings.TrimLeft(s[:last], "0") + s[last:]
 }
 
 func noDigit(r rune) bool { return r < '0' || r > '9' }
@@ -229,7 +274,7 @@ func trailingNumbers(s string) (word string, numbers []string) {
 		if from == end {
 			break
 		}
-		numbers = append(numbers, strings.TrimLeft(s[from:end-1], "0")+s[end-1:end])
+		numbers = append(numbers, unpadded(s[from:end]))
 		end = from
 		if from < 2 || !strings.ContainsRune("/:._-s", rune(s[from-1])) || !digit(s[from-2]) {
 			break

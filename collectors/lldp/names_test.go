@@ -55,6 +55,33 @@ func TestSameName(t *testing.T) {
 		{"100GE1/0/12", "40GE1/0/12", unknown},
 		{"Port 12", "port12", same},
 		{"Eth1/01", "Eth1/1", same},
+		{"ethernet-1/12", "Ethernet1/12", same}, // SR Linux
+		{"ethernet-1/12", "ethernet-1/12.0", same},
+		{"ethernet-1/12", "ethernet-1/13.0", different},
+		{"ethernet-1/12", "ethernet-1/12/1", unknown},
+		{"ethernet-1/12/1", "ethernet-1/12/2", different},
+		{"ethernet-1/12", "Ethernet12", unknown},
+		{"ethernet-1/12", "et-1/12", unknown},
+		{"ethernet-1/12.1", "ethernet-1/12/1", unknown}, // a unit is no port
+		{"xe-0/0/38.1", "xe-0/0/38.2", unknown},
+		{"e1-12", "ethernet-1/12", same}, // as Linux has it there
+		{"e1-3-1", "ethernet-1/3/2", different},
+		{"e12", "Ethernet12", unknown},
+		{"1/1/c12/1", "1/1/c12/1", same}, // SR OS
+		{"1/1/c12/1", "1/1/C012/1", same},
+		{"1/1/c12/1", "1/1/c12/2", different},
+		{"1/1/c12/1", "1/1/c13/1", different},
+		{"1/1/c12/1", "1/1/c12", unknown},
+		{"1/1/c12/1", "1/1/12/1", unknown},
+		{"1/1/c12/1", "1/c1/12/1", unknown},
+		{"1/x1/1/c3/1", "1/x2/1/c3/1", different},
+		{"1/x1/1/c3/1", "1/1/c3/1", unknown},
+		{"1/1/c12/1", "1/1/cc12/1", unknown},
+		{"1/1/c12/1", `1/1/c12/1, 100-Gig Ethernet, "to gpu-07"`, same},
+		{"1/1/c12/1", "1/1/c12/2, 100-Gig Ethernet", different},
+		{"1/1/12", "1/1/13, 10-Gig Ethernet SFP", different},
+		{"1/1/12", "1/1/13, spare", unknown}, // somebody's text
+		{"1/1/c12/1", "35684352", unknown},
 		{"to rack 12", "Ethernet12", unknown},
 		{"", "Ethernet12", unknown},
 		{"Ethernet", "Ethernet1", unknown},
@@ -97,6 +124,9 @@ func TestSamePort(t *testing.T) {
 		{"12", local("12"), "", same},
 		{"12", local("513"), "13", different},
 		{"12", lldp.PortID{Subtype: lldp.PortName, Value: "13"}, "", different},
+		{"1/1/c12/1", local("35684352"), `1/1/c12/1, 100-Gig Ethernet, "1/1/c9/1"`, same}, // SR OS as it comes
+		{"1/1/12", local("35684352"), "1/1/13, 10-Gig Ethernet", different},
+		{"1/1/12", local("35684352"), "to gpu-07", unknown},
 		{"1", lldp.PortID{Subtype: lldp.PortAddress, Value: "\x01\x0a\x00\x00\x01"}, "", unknown},
 	} {
 		n := neighbourOf(lldp.Frame{Port: test.id, PortDescription: test.description})
@@ -152,6 +182,7 @@ func TestSameSystem(t *testing.T) {
 func FuzzSameName(f *testing.F) {
 	f.Add("Ethernet12", "Et12")
 	f.Add("Eth4(Port4)", "xe-0/0/38.0")
+	f.Add("1/1/c12/1, 100-Gig Ethernet", "1/x1/1/c3/1")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if sameName(a, b) != sameName(b, a) {
 			t.Error("the order matters")

@@ -4,10 +4,12 @@ package lldp
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fabricd/fabricd/collectors"
 	"github.com/fabricd/fabricd/config"
 	"github.com/fabricd/fabricd/probes"
+	"github.com/fabricd/fabricd/probes/topo"
 )
 
 // A cabled is a row for each port, and for each cable of the plan whose port
@@ -15,6 +17,7 @@ import (
 type cabled struct {
 	*port                // nil: there is none
 	absent *config.Cable // whose port there is none; nil with a port
+	alike  []string      // what its name may mean
 	seen   bool          // the machine's ports can be seen, all of them
 }
 
@@ -30,7 +33,7 @@ func cabledRows(v *collectors.View, units []collectors.Unit[Reading]) []cabled {
 		c := &all[i]
 		if name := [2]string{c.Port, c.Address}; !known[name] && c.Leads() && !exists(v.Inventory, c) {
 			known[name] = true
-			rows = append(rows, cabled{absent: c, seen: seen})
+			rows = append(rows, cabled{absent: c, alike: topo.Alike(v.Inventory, c.Port), seen: seen})
 		}
 	}
 	return rows
@@ -59,6 +62,10 @@ func cabledColumns() collectors.Columns[cabled] {
 // gone is the verdict where the plan names a port that the machine does not have.
 func (r *cabled) gone() collectors.Verdict {
 	c := r.absent
+	if len(r.alike) > 0 {
+		return collectors.Verdictf(collectors.Unknown, "the plan says %s at %s, which may be %s", target(c), c.Port, strings.Join(r.alike, " or ")).
+			Remedyf("write the interface's whole name into the plan")
+	}
 	if !r.seen {
 		return collectors.Verdictf(collectors.Unknown, "the plan says %s at %s, which is not among the ports that are seen", target(c), c.Port+c.Address).
 			Remedyf("watch the devices that are excluded, and the host's network namespace, or take the port out of the plan")

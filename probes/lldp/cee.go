@@ -73,35 +73,31 @@ func (f *Frame) CEE() CEE {
 // decode reads the sub-TLVs. Unknown ones are passed over; one that is broken,
 // or there twice, makes all of it not understood.
 func (c *CEE) decode(s string) bool {
-	for len(s) > 0 {
-		if len(s) < tlvHeader {
+	for i := 0; i < len(s); {
+		t, end, ok := tlvAt(s, i)
+		if !ok || !c.sub(t) {
 			return false
 		}
-		kind, n := s[0]>>1, int(be16(s)&maxTLV)
-		if n > len(s)-tlvHeader {
-			return false
-		}
-		value := s[tlvHeader : tlvHeader+n]
-		s = s[tlvHeader+n:]
-		ok := true
-		switch kind {
-		case ceeControl:
-			ok = !c.Present && n == controlLen
-			if ok {
-				c.Control, c.Present = Control{value[0], value[1], be32(value[2:]), be32(value[6:])}, true
-			}
-		case ceeGroups:
-			ok = c.Groups.decode(value)
-		case ceePFC:
-			ok = c.PFC.decode(value)
-		case ceeApp:
-			ok = c.Apps.decode(value)
-		}
-		if !ok {
-			return false
-		}
+		i = end
 	}
 	return c.Present
+}
+
+func (c *CEE) sub(t TLV) bool {
+	switch s := t.Value; t.Type {
+	case ceeControl:
+		if len(s) != controlLen || c.Present {
+			return false
+		}
+		c.Control, c.Present = Control{s[0], s[1], be32(s[2:]), be32(s[6:])}, true
+	case ceeGroups:
+		return c.Groups.decode(s)
+	case ceePFC:
+		return c.PFC.decode(s)
+	case ceeApp:
+		return c.Apps.decode(s)
+	}
+	return true
 }
 
 func (f *Feature) decode(s string, n int) bool {
@@ -120,7 +116,7 @@ func (g *CEEGroups) decode(s string) bool {
 		return false
 	}
 	s = s[featureLen:]
-	g.PriorityGroup = nibbles(s)
+	nibbles(&g.PriorityGroup, s)
 	copy(g.Bandwidth[:], s[4:12])
 	g.TCs = s[12]
 	return true

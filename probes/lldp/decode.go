@@ -36,14 +36,15 @@ func Decode(b []byte) (*Frame, error) {
 }
 
 // Decode is Decode into a Frame of which nobody holds parts any more. It keeps
-// a copy of what it needs of b.
+// a copy of b.
 func (f *Frame) Decode(b []byte) error {
 	n, vlan, err := header(b)
 	if err != nil {
 		return err
 	}
-	*f = Frame{Destination: MAC(b), Source: MAC(b[6:]), VLAN: vlan}
-	return f.decode(string(b[n:]))
+	*f = Frame{}
+	f.Destination, f.Source, f.VLAN, f.raw = MAC(b), MAC(b[macLen:]), vlan, string(b)
+	return f.decode(f.raw[n:])
 }
 
 // header gives the length of the frame's header, and its VLAN tag.
@@ -75,41 +76,59 @@ func header(b []byte) (n int, vlan uint16, err error) {
 
 func etherType(b []byte, end int) uint16 { return uint16(b[end-2])<<8 | uint16(b[end-1]) }
 
-func be16(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
+// be16 and be32 are written so that the compiler makes one load of each.
+func be16(s string) uint16 {
+	_ = s[1]
+	return uint16(s[0])<<8 | uint16(s[1])
+}
 
-func be32(s string) uint32 { return uint32(be16(s))<<16 | uint32(be16(s[2:])) }
+func be32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
+}
+
+// tlvAt gives the TLV that begins at a place, and where it ends. Not ok is one
+// that is longer than what is there.
+func tlvAt(s string, i int) (t TLV, end int, ok bool) {
+	if len(s)-i < tlvHeader {
+		return t, i, false
+	}
+	head := uint16(s[i])<<8 | uint16(s[i+1])
+	i += tlvHeader
+	end = i + int(head&maxTLV)
+	if end > len(s) {
+		return t, i, false
+	}
+	return TLV{uint8(head >> 9), s[i:end]}, end, true
+}
 
 // decode reads the TLVs. What follows the end TLV is padding; without one the
 // frame has to end where a TLV does.
 func (f *Frame) decode(s string) error {
-	i := 0 // TLVs before this one
-	for ; len(s) > 0; i++ {
-		if len(s) < tlvHeader {
+	before := 0 // TLVs before this one
+	for i := 0; i < len(s); before++ {
+		t, end, ok := tlvAt(s, i)
+		switch {
+		case !ok:
 			return ErrOverrun
-		}
-		kind, n := s[0]>>1, int(be16(s)&maxTLV)
-		if n > len(s)-tlvHeader {
-			return ErrOverrun
-		}
-		value := s[tlvHeader : tlvHeader+n]
-		s = s[tlvHeader+n:]
-		if kind == typeEnd {
-			if n != 0 {
-				return ErrEnd
-			}
-			return complete(i)
-		}
-		if i < mandatory || kind <= mandatory {
-			if err := f.mandatory(i, kind, value); err != nil {
+		case t.Type == typeEnd && t.Value != "":
+			return ErrEnd
+		case t.Type == typeEnd:
+			return complete(before)
+		case before < mandatory || t.Type <= mandatory:
+			if err := f.mandatory(before, t); err != nil {
 				return err
 			}
-			continue
+		case t.Type == typeOrganisation:
+			if !f.organisation(t.Value) {
+				f.keep(t)
+			}
+		case !f.optional(t):
+			f.keep(t)
 		}
-		if !f.optional(kind, value) {
-			f.keep(kind, value)
-		}
+		i = end
 	}
-	return complete(i)
+	return complete(before)
 }
 
 // mandatory is the number of TLVs that come first; their types count from 1.
@@ -122,11 +141,12 @@ func complete(seen int) error {
 	return nil
 }
 
-func (f *Frame) mandatory(i int, kind uint8, value string) error {
-	if int(kind) != i+1 {
+func (f *Frame) mandatory(i int, t TLV) error {
+	if int(t.Type) != i+1 {
 		return ErrOrder
 	}
-	if kind == typeTTL {
+	value := t.Value
+	if t.Type == typeTTL {
 		if len(value) < 2 {
 			return ErrTTL
 		}
@@ -136,7 +156,7 @@ func (f *Frame) mandatory(i int, kind uint8, value string) error {
 	if len(value) < 2 || len(value) > maxID || value[0] == 0 || value[0] > lastSubtype {
 		return ErrID
 	}
-	if kind == typeChassis {
+	if t.Type == typeChassis {
 		f.Chassis = ChassisID{value[0], value[1:]}
 	} else {
 		f.Port = PortID{value[0], value[1:]}
@@ -146,22 +166,16 @@ func (f *Frame) mandatory(i int, kind uint8, value string) error {
 
 // optional takes over an optional TLV. Not ok is one that may be there more
 // than once, or that is not known, not understood or there again.
-func (f *Frame) optional(kind uint8, value string) (ok bool) {
-	switch kind {
+func (f *Frame) optional(t TLV) (ok bool) {
+	switch t.Type {
 	case typePortDescription:
-		return text(&f.PortDescription, value)
+		return text(&f.PortDescription, t.Value)
 	case typeSystemName:
-		return text(&f.SystemName, value)
+		return text(&f.SystemName, t.Value)
 	case typeSystemDescription:
-		return text(&f.SystemDescription, value)
+		return text(&f.SystemDescription, t.Value)
 	case typeCapabilities:
-		if len(value) != 4 || f.Capabilities.Present {
-			return false
-		}
-		f.Capabilities = Capabilities{be16(value), be16(value[2:]), true}
-		return true
-	case typeOrganisation:
-		return f.organisation(value)
+		return f.Capabilities.decode(t.Value)
 	}
 	return false
 }
@@ -174,9 +188,17 @@ func text(to *string, value string) bool {
 	return true
 }
 
-func (f *Frame) keep(kind uint8, value string) {
+func (c *Capabilities) decode(s string) bool {
+	if len(s) != 4 || c.Present {
+		return false
+	}
+	*c = Capabilities{be16(s), be16(s[2:]), true}
+	return true
+}
+
+func (f *Frame) keep(t TLV) {
 	if f.Others == nil {
 		f.Others = f.few[:0]
 	}
-	f.Others = append(f.Others, TLV{kind, value})
+	f.Others = append(f.Others, t)
 }

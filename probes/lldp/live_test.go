@@ -283,18 +283,7 @@ func TestBesideLLDPD(t *testing.T) {
 	beside.cli("configure system hostname gpu-07")
 	sw.cli("configure lldp tx-interval 1")
 	beside.cli("configure lldp tx-interval 1")
-	sender, err := NewSender(b.host, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close()
-	own, err := Announcement{Host: "ourselves", TTL: 60}.Frame(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sender.Send(own); err != nil {
-		t.Fatal(err)
-	}
+	b.say(n, "ourselves")
 	shows(t, beside, "leaf-01", true)
 	shows(t, sw, "gpu-07", true)
 	shows(t, beside, "ourselves", false)
@@ -338,6 +327,23 @@ func (b *bench) inject(far string, frames ...[]byte) {
 		if _, err := c.WriteTo(f, &packet.Addr{HardwareAddr: f[:6]}); err != nil {
 			b.t.Fatal(err)
 		}
+	}
+}
+
+// say sends one frame on the host's end of a cable.
+func (b *bench) say(n *probes.Netdev, host string) {
+	b.t.Helper()
+	sender, err := NewSender(b.host, n)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer sender.Close()
+	own, err := Announcement{Host: host, TTL: 60}.Frame(n)
+	if err == nil {
+		err = sender.Send(own)
+	}
+	if err != nil {
+		b.t.Fatal(err)
 	}
 }
 
@@ -437,7 +443,8 @@ func TestWithoutCapability(t *testing.T) {
 // not go deaf.
 func TestMasterLater(t *testing.T) {
 	b := newBench(t)
-	port := b.open(b.cable("fd0", "sw0"))
+	n := b.cable("fd0", "sw0")
+	port := b.open(n)
 	ear := port.source.(*live)
 	b.run("ip", "link", "add", "br0", "type", "bridge", "group_fwd_mask", "0x4000")
 	b.run("ip", "link", "set", "br0", "up")
@@ -448,6 +455,7 @@ func TestMasterLater(t *testing.T) {
 		if ear.tap != (i == 0) {
 			t.Errorf("%v: tap is %v", master, ear.tap)
 		}
+		b.say(n, "ourselves") // which a tap would hear
 		b.inject("sw0", of(master[0], "1", 120))
 		b.await(port, "neighbour", func(s *State) bool { return len(s.Neighbours) == i+1 })
 	}
@@ -492,15 +500,7 @@ func TestStorm(t *testing.T) {
 // roomy makes the kernel keep more frames than are taken at once.
 func roomy(t *testing.T, p *Port) {
 	t.Helper()
-	raw, err := p.source.(*live).conn.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var set error
-	err = raw.Control(func(fd uintptr) {
-		set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20)
-	})
-	if err := errors.Join(err, set); err != nil {
+	if err := unix.SetsockoptInt(p.source.(*live).fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
 		t.Fatal(err)
 	}
 }

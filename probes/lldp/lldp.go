@@ -57,6 +57,7 @@ type Frame struct {
 	Others []TLV
 
 	few [4]TLV // what Others of an ordinary frame fit in: no memory of its own
+	raw string // all of the frame that it was decoded from
 }
 
 // A MAC is an Ethernet address.

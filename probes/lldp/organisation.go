@@ -2,6 +2,8 @@
 
 package lldp
 
+import "encoding/binary"
+
 // Organisations and the subtypes of their TLVs: IEEE 802.1Q-2018, annex D;
 // IEEE 802.3-2018, clause 79.
 const (
@@ -27,67 +29,66 @@ const (
 
 const orgHeader = 4
 
+// Organisations' TLVs that are taken apart: organisation and subtype as one number.
+const (
+	dot1 = 0x0080c2 << 8
+	dot3 = 0x00120f << 8
+)
+
 // organisation takes over an organisation's TLV.
 func (f *Frame) organisation(s string) bool {
 	if len(s) < orgHeader {
 		return false
 	}
 	value := s[orgHeader:]
-	switch s[:3] {
-	case org8021:
-		return f.dot1(s[3], value)
-	case org8023:
-		return f.dot3(s[3], value)
+	switch be32(s) {
+	case dot1 | subPVID:
+		return number(&f.PVID, value)
+	case dot1 | subAggregation:
+		return f.Aggregation.decode(value, false)
+	case dot1 | subCongestion:
+		return f.Congestion.decode(value)
+	case dot1 | subETS:
+		return f.ETS.decode(value)
+	case dot1 | subRecommendation:
+		return f.Recommended.decode(value)
+	case dot1 | subPFC:
+		return f.PFC.decode(value)
+	case dot1 | subApp:
+		return f.Apps.decode(value)
+	case dot3 | subPHY:
+		return f.PHY.decode(value)
+	case dot3 | subDot3Aggregation:
+		return f.Aggregation.decode(value, true)
+	case dot3 | subMTU:
+		return number(&f.MTU, value)
 	}
 	return false
 }
 
-func (f *Frame) dot1(subtype uint8, s string) bool {
-	switch subtype {
-	case subPVID:
-		if len(s) != 2 || f.PVID != 0 || be16(s) == 0 {
-			return false
-		}
-		f.PVID = be16(s)
-		return true
-	case subAggregation:
-		return f.Aggregation.decode(s, false)
-	case subCongestion:
-		if len(s) != 2 || f.Congestion.Present {
-			return false
-		}
-		f.Congestion = Congestion{s[0], s[1], true}
-		return true
-	case subETS:
-		return f.ETS.decode(s)
-	case subRecommendation:
-		return f.Recommended.decode(s)
-	case subPFC:
-		return f.PFC.decode(s)
-	case subApp:
-		return f.Apps.decode(s)
+// number takes over a number of which zero says that there is none.
+func number(to *uint16, s string) bool {
+	if len(s) != 2 || *to != 0 || be16(s) == 0 {
+		return false
 	}
-	return false
+	*to = be16(s)
+	return true
 }
 
-func (f *Frame) dot3(subtype uint8, s string) bool {
-	switch subtype {
-	case subPHY:
-		if len(s) != 5 || f.PHY.Present {
-			return false
-		}
-		f.PHY = PHY{s[0], be16(s[1:]), be16(s[3:]), true}
-		return true
-	case subDot3Aggregation:
-		return f.Aggregation.decode(s, true)
-	case subMTU:
-		if len(s) != 2 || f.MTU != 0 || be16(s) == 0 {
-			return false
-		}
-		f.MTU = be16(s)
-		return true
+func (c *Congestion) decode(s string) bool {
+	if len(s) != 2 || c.Present {
+		return false
 	}
-	return false
+	*c = Congestion{s[0], s[1], true}
+	return true
+}
+
+func (p *PHY) decode(s string) bool {
+	if len(s) != 5 || p.Present {
+		return false
+	}
+	*p = PHY{s[0], be16(s[1:]), be16(s[3:]), true}
+	return true
 }
 
 func (a *Aggregation) decode(s string, dot3 bool) bool {
@@ -106,26 +107,28 @@ func (e *ETS) decode(s string) bool {
 	}
 	e.Present = true
 	e.Willing, e.CreditBased, e.MaxTCs = s[0]>>7 != 0, s[0]>>6&1 != 0, s[0]&7
-	e.PriorityTC = nibbles(s[1:])
-	copy(e.Bandwidth[:], s[5:])
-	copy(e.Algorithm[:], s[13:])
+	nibbles(&e.PriorityTC, s[1:])
+	copy(e.Bandwidth[:], s[5:13])
+	copy(e.Algorithm[:], s[13:21])
 	return true
 }
 
-// nibbles gives a number for each priority: the first has the high half of the
+// nibbles reads a number for each priority: the first has the high half of the
 // first byte.
-func nibbles(s string) (list [8]uint8) {
-	for i := range len(list) / 2 {
-		list[2*i], list[2*i+1] = s[i]>>4, s[i]&0xf
-	}
-	return list
+func nibbles(list *[8]uint8, s string) {
+	n := uint64(be32(s)) // eight of them, to be spread over eight bytes
+	n = (n | n<<16) & 0x0000ffff0000ffff
+	n = (n | n<<8) & 0x00ff00ff00ff00ff
+	n = (n | n<<4) & 0x0f0f0f0f0f0f0f0f
+	binary.BigEndian.PutUint64(list[:], n)
 }
 
 func (p *PFC) decode(s string) bool {
 	if len(s) != 2 || p.Present {
 		return false
 	}
-	*p = PFC{Willing: s[0]>>7 != 0, MBC: s[0]>>6&1 != 0, Capability: s[0] & 0xf, Enabled: s[1], Present: true}
+	p.Willing, p.MBC, p.Capability = s[0]>>7 != 0, s[0]>>6&1 != 0, s[0]&0xf
+	p.Enabled, p.Present = s[1], true
 	return true
 }
 

@@ -30,24 +30,26 @@ const (
 	lookAfter  = 10 * time.Second // at what is above the interface
 )
 
-// live listens on an interface of this machine. The socket is not waited on:
-// frames wait in the kernel's buffer until the next read.
+// live listens on an interface of this machine. The socket is not waited on,
+// and wakes nobody: frames wait in the kernel's buffer until the next read.
 type live struct {
 	name   string
 	index  *probes.Attr
 	above  func() bool // whoever is above the interface takes the frames (swallowed)
 	looked time.Time
 	tap    bool // take the frames before he does
-	conn   *packet.Conn
-	on     int // the interface's number
+	fd     int  // of the socket; noSocket
+	on     int  // the interface's number
 	err    error
 	tried  time.Time
 	buf    [maxFrame]byte
 }
 
+const noSocket = -1
+
 func newLive(h *probes.Host, n *probes.Netdev, dir *probes.Dir) *live {
 	above := func() bool { return swallowed(h, n.Path, dir) }
-	return &live{name: path.Base(n.Path), index: dir.Attr("ifindex", 16), above: above}
+	return &live{name: path.Base(n.Path), index: dir.Attr("ifindex", 16), above: above, fd: noSocket}
 }
 
 // An Ear hands over the frames of one interface of this machine as they are,
@@ -90,9 +92,9 @@ func (l *live) close() {
 }
 
 func (l *live) hangUp() {
-	if l.conn != nil {
-		l.conn.Close()
-		l.conn = nil
+	if l.fd != noSocket {
+		unix.Close(l.fd)
+		l.fd = noSocket
 	}
 }
 
@@ -100,36 +102,23 @@ func (l *live) receive(take func([]byte)) (uint64, error) {
 	if err := l.follow(); err != nil {
 		return 0, err
 	}
-	raw, err := l.conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	if err := raw.Read(func(fd uintptr) bool {
-		l.drain(int(fd), take)
-		return true // never waits
-	}); err != nil {
-		return 0, err
-	}
-	stats, err := l.conn.Stats()
+	l.drain(take)
+	stats, err := unix.GetsockoptTpacketStats(l.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return 0, nil // the kernel does not tell
 	}
 	return uint64(stats.Drops), nil
 }
 
-func (l *live) drain(fd int, take func([]byte)) {
+func (l *live) drain(take func([]byte)) {
 	for range maxAtOnce {
-		n, from, err := unix.Recvfrom(fd, l.buf[:], unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		n, err := unix.Read(l.fd, l.buf[:])
 		switch {
-		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENETDOWN): // the link's fall is told once
-			continue
-		case err != nil:
+		case err == nil:
+			take(l.buf[:n])
+		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ENETDOWN): // the link's fall is told once
 			return
 		}
-		if a, ok := from.(*unix.SockaddrLinklayer); ok && a.Pkttype == unix.PACKET_OUTGOING {
-			continue // of this machine: another LLDP agent's, or our own
-		}
-		take(l.buf[:min(n, len(l.buf))])
 	}
 }
 
@@ -157,7 +146,7 @@ func (l *live) follow() error {
 	if err != nil {
 		return err
 	}
-	if l.look(); l.conn != nil && l.on == index {
+	if l.look(); l.fd != noSocket && l.on == index {
 		return nil
 	}
 	l.hangUp()
@@ -165,15 +154,15 @@ func (l *live) follow() error {
 		return l.err
 	}
 	l.on, l.tried = index, time.Now()
-	l.conn, l.err = listen(l.name, index, l.tap)
+	l.fd, l.err = listen(l.name, index, l.tap)
 	return l.err
 }
 
 // listen opens a socket on the interface that sysfs knows by this name and index.
-func listen(name string, index int, tap bool) (*packet.Conn, error) {
+func listen(name string, index int, tap bool) (fd int, err error) {
 	ifi, err := net.InterfaceByName(name)
 	if err != nil || ifi.Index != index {
-		return nil, errNamespace
+		return noSocket, errNamespace
 	}
 	protocol := EtherType
 	if tap {
@@ -181,45 +170,49 @@ func listen(name string, index int, tap bool) (*packet.Conn, error) {
 	}
 	filter, err := bpf.Assemble(filterLLDP())
 	if err != nil {
-		return nil, err
+		return noSocket, err
 	}
 	c, err := packet.Listen(ifi, packet.Raw, protocol, &packet.Config{Filter: filter})
 	if errors.Is(err, unix.EPERM) {
-		return nil, errCapability
+		return noSocket, errCapability
+	}
+	if err == nil {
+		defer c.Close()
+		fd, err = prepare(c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", probes.Printable(name), err)
+		return noSocket, fmt.Errorf("listen on %s: %w", probes.Printable(name), err)
 	}
-	if err := prepare(c); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("listen on %s: %w", probes.Printable(name), err)
-	}
-	return c, nil
+	return fd, nil
 }
 
-// prepare makes the NIC pass LLDP's groups, and the kernel keep to itself what
-// this machine sends.
-func prepare(c *packet.Conn) error {
+// prepare makes the NIC pass LLDP's groups, and takes the socket out of the
+// runtime's hands: its poller wakes at each frame, whether anybody waits or not.
+func prepare(c *packet.Conn) (fd int, err error) {
 	for _, group := range Destinations() {
 		if err := c.JoinGroup(group[:]); err != nil {
-			return err
+			return noSocket, err
 		}
 	}
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return err
+		return noSocket, err
 	}
-	return raw.Control(func(fd uintptr) {
-		// Kernels before 4.20 do not know it; PACKET_OUTGOING tells the frames apart.
-		_ = unix.SetsockoptInt(int(fd), unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
-		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, bufferSize)
+	var refused error
+	err = raw.Control(func(own uintptr) {
+		_ = unix.SetsockoptInt(int(own), unix.SOL_SOCKET, unix.SO_RCVBUF, bufferSize)
+		fd, refused = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0)
 	})
+	return fd, errors.Join(err, refused)
 }
 
-// filterLLDP passes LLDP, also with one VLAN tag that is still in the frame, and
-// of it no more bytes than are looked at.
+// filterLLDP passes LLDP that others sent, also with one VLAN tag that is still
+// in the frame, and of it no more bytes than are looked at. What this machine
+// sends is another LLDP agent's, or our own.
 func filterLLDP() []bpf.Instruction {
 	return []bpf.Instruction{
+		bpf.LoadExtension{Num: bpf.ExtType},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.PACKET_OUTGOING, SkipTrue: 5},
 		bpf.LoadAbsolute{Off: ethernetHeader - 2, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: EtherType, SkipTrue: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: etherTypeVLAN, SkipFalse: 2},

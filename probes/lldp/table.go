@@ -3,7 +3,6 @@
 package lldp
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"time"
@@ -54,7 +53,7 @@ type Table struct {
 	Counts
 	Moments
 
-	list []entry
+	list []Neighbour
 	newest
 	lost  time.Duration // when the link was
 	spare *Frame        // that nobody holds
@@ -74,11 +73,6 @@ type newest struct {
 	port    PortID
 }
 
-type entry struct {
-	Neighbour
-	raw []byte // of the newest frame: the next one is mostly the same
-}
-
 // NewTable makes an empty table.
 func NewTable() *Table { return &Table{Moments: Moments{-1, -1, -1, -1}} }
 
@@ -91,10 +85,10 @@ func (t *Table) Receive(b []byte, at time.Duration) Result {
 
 func (t *Table) receive(b []byte, at time.Duration) Result {
 	t.Expire(at)
-	for i := range t.list {
-		if e := &t.list[i]; bytes.Equal(e.raw, b) {
-			e.Last = at
-			t.heard(e.Frame, at)
+	for i := range t.list { // the next frame is mostly the same
+		if n := &t.list[i]; n.raw == string(b) {
+			n.Last = at
+			t.heard(n.Frame, at)
 			return Accepted
 		}
 	}
@@ -108,7 +102,7 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 	case err != nil:
 		return Malformed
 	}
-	i := slices.IndexFunc(t.list, func(e entry) bool { return e.Chassis == f.Chassis && e.Port == f.Port })
+	i := slices.IndexFunc(t.list, func(n Neighbour) bool { return n.Chassis == f.Chassis && n.Port == f.Port })
 	switch {
 	case f.TTL == 0:
 		t.Gone = at
@@ -117,13 +111,12 @@ func (t *Table) receive(b []byte, at time.Duration) Result {
 		}
 		return Shutdown
 	case i >= 0:
-		e := &t.list[i]
-		e.Frame, e.Last, e.raw = f, at, append(e.raw[:0], b...)
+		t.list[i].Frame, t.list[i].Last = f, at
 	case !t.room():
 		t.Full = at
 		return Refused
 	default:
-		t.list = append(t.list, entry{Neighbour{f, at, at}, bytes.Clone(b)})
+		t.list = append(t.list, Neighbour{f, at, at})
 	}
 	t.spare = nil
 	t.heard(f, at)
@@ -147,7 +140,7 @@ func (t *Table) room() bool {
 	if len(t.list) < maxNeighbours {
 		return true
 	}
-	i := slices.IndexFunc(t.list, func(e entry) bool { return e.Last < t.lost })
+	i := slices.IndexFunc(t.list, func(n Neighbour) bool { return n.Last < t.lost })
 	if i >= 0 {
 		t.list = slices.Delete(t.list, i, i+1)
 	}
@@ -156,15 +149,11 @@ func (t *Table) room() bool {
 
 // Expire forgets neighbours whose time is over.
 func (t *Table) Expire(at time.Duration) {
-	t.list = slices.DeleteFunc(t.list, func(e entry) bool { return at >= e.Until() })
+	t.list = slices.DeleteFunc(t.list, func(n Neighbour) bool { return at >= n.Until() })
 }
 
 // Neighbours gives those that are known at a moment, the longest known first.
 func (t *Table) Neighbours(at time.Duration) []Neighbour {
 	t.Expire(at)
-	list := make([]Neighbour, len(t.list))
-	for i := range t.list {
-		list[i] = t.list[i].Neighbour
-	}
-	return list
+	return slices.Clone(t.list)
 }

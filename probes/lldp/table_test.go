@@ -4,6 +4,7 @@ package lldp
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -88,12 +89,41 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// What a frame of a storm costs: the same one again, one of ever other systems,
+// or garbage.
 func BenchmarkReceive(b *testing.B) {
-	table, frame := NewTable(), full().Append(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		table.Receive(frame, 0)
+	for _, storm := range storms() {
+		b.Run(storm.name, func(b *testing.B) {
+			table, i := NewTable(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				table.Receive(storm.frames[i%len(storm.frames)], 0)
+				i++
+			}
+		})
 	}
+}
+
+type storm struct {
+	name   string
+	frames [][]byte
+}
+
+// storms are kinds of frames that a broken or hostile neighbour sends without end.
+func storms() []storm {
+	f := full()
+	list := []storm{{"same", [][]byte{f.Append(nil)}}, {"strangers", nil}, {"garbage", nil}}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 1000 {
+		f.Chassis.Value = string([]byte{2, 0, 0, 0, byte(i >> 8), byte(i)})
+		list[1].frames = append(list[1].frames, f.Append(nil))
+		g := f.Append(nil)
+		for j := ethernetHeader + tagLen; j < len(g); j++ {
+			g[j] = byte(random.Uint32())
+		}
+		list[2].frames = append(list[2].frames, g)
+	}
+	return list
 }
 
 func FuzzFrames(f *testing.F) {

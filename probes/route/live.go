@@ -5,12 +5,13 @@ package route
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
+	"syscall"
 
 	"github.com/fabricd/fabricd/probes"
 	"golang.org/x/sys/unix"
-	"syscall"
 )
 
 // live asks the kernel. It wants no rights.
@@ -136,31 +137,47 @@ func (s *State) route(family byte, b []byte, names map[int]string) {
 	s.Routes = append(s.Routes, r)
 }
 
-// Attributes of rules: include/uapi/linux/fib_rules.h.
+// Of include/uapi/linux/fib_rules.h: attributes, and flags of the header.
 const (
-	fraSource   = 2
-	fraPriority = 6
-	fraTable    = 15
-	toTable     = 1 // FR_ACT_TO_TBL
+	fraSource         = 2
+	fraGoto           = 4
+	fraPriority       = 6
+	fraSuppressLength = 14 // always there
+	fraTable          = 15
+	fraProtocol       = 21 // who made the rule
+
+	ruleInvert     = 0x2
+	ruleUnresolved = 0x4 // where to go there is no rule
 )
+
+// actions are the kernel's numbers: FR_ACT_TO_TBL…
+var actions = map[byte]Action{1: Lookup, 2: Goto, 3: Nop, 6: Blackhole, 7: Unreachable, 8: Prohibit}
 
 // rule takes a struct fib_rule_hdr, which is laid out as rtmsg.
 func (s *State) rule(family byte, b []byte, _ map[int]string) {
-	if len(b) < unix.SizeofRtMsg || b[7] != toTable {
+	if len(b) < unix.SizeofRtMsg {
 		return
 	}
+	action, known := actions[b[7]]
 	a := attributes(b[unix.SizeofRtMsg:])
 	from, ok := network(family, a[fraSource], b[2])
-	if !ok {
+	if !ok || !known {
 		return
 	}
-	r := Rule{Priority: number(a[fraPriority]), From: from, Table: int(b[4])}
+	const tos, flags = 3, 8
+	set := binary.NativeEndian.Uint32(b[flags:])
+	r := Rule{Priority: number(a[fraPriority]), From: from, Table: int(b[4]), Action: action, Not: set&ruleInvert != 0, Other: b[tos] != 0}
 	if t := a[fraTable]; t != nil {
 		r.Table = number(t)
 	}
-	for kind := range a {
+	if set&ruleUnresolved == 0 {
+		r.Target = number(a[fraGoto])
+	}
+	for kind, value := range a {
 		switch kind {
-		case fraSource, fraPriority, fraTable, 14, 20, 21: // and the suppressors' and protocol's defaults
+		case fraSource, fraGoto, fraPriority, fraTable, fraProtocol:
+		case fraSuppressLength: // -1: none
+			r.Other = r.Other || uint32(number(value)) != math.MaxUint32
 		default:
 			r.Other = true
 		}

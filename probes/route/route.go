@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/fabricd/fabricd/probes"
 )
@@ -37,14 +38,33 @@ type Route struct {
 	Source  netip.Addr   `json:"source,omitzero"` // preferred
 }
 
-// A Rule chooses a table for packets from a network.
+// A Rule chooses a table for packets from a network, or does something else
+// with them.
 type Rule struct {
 	Priority int          `json:"priority"`
 	From     netip.Prefix `json:"from,omitzero"` // of no bits: any
-	Table    int          `json:"table"`
+	Table    int          `json:"table"`         // 0: the one of the interface's VRF (l3mdev)
+	Action   Action       `json:"action,omitempty"`
+	Target   int          `json:"target,omitempty"` // priority of the rule that Goto leads to; 0: there is none
+	// Not says that the rule is for all packets but those that it describes.
+	Not bool `json:"not,omitempty"`
 	// Other says that the rule has conditions beside From.
 	Other bool `json:"other,omitempty"`
 }
+
+// An Action is what a rule does.
+type Action string
+
+// Actions. Lookup looks for a route in the rule's table; what is not found
+// there is left to later rules.
+const (
+	Lookup      Action = ""
+	Goto        Action = "goto"
+	Nop         Action = "nop"
+	Blackhole   Action = "blackhole"
+	Unreachable Action = "unreachable"
+	Prohibit    Action = "prohibit"
+)
 
 // Recorded is the name of a recording's answer.
 const Recorded = "route.json"
@@ -76,6 +96,17 @@ func Parse(b []byte) (*State, error) {
 	s := &State{}
 	if err := d.Decode(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", Recorded, err)
+	}
+	for i := range s.Addresses {
+		s.Addresses[i].Netdev = probes.Printable(s.Addresses[i].Netdev)
+	}
+	for i := range s.Routes {
+		s.Routes[i].Netdev = probes.Printable(s.Routes[i].Netdev)
+	}
+	for _, r := range s.Rules {
+		if !slices.Contains([]Action{Lookup, Goto, Nop, Blackhole, Unreachable, Prohibit}, r.Action) {
+			return nil, fmt.Errorf("%s: a rule's action is %q", Recorded, r.Action)
+		}
 	}
 	return s, nil
 }

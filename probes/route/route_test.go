@@ -4,8 +4,15 @@ package route
 
 import (
 	"encoding/json"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // This machine has a loopback address and the rules that every kernel has.
@@ -29,6 +36,67 @@ func TestLive(t *testing.T) {
 	again, err := Parse(b)
 	if err != nil || !slices.Equal(again.Routes, s.Routes) || !slices.Equal(again.Rules, s.Rules) {
 		t.Errorf("%v\n%+v\n%+v", err, again, s)
+	}
+}
+
+// Rules are what iproute2 was told to make.
+func TestRules(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root: a network namespace")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("needs ip (make deps)")
+	}
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skipf("no network namespace: %v", err)
+	}
+	from := netip.MustParsePrefix("10.0.0.0/8")
+	for _, test := range []struct {
+		words string
+		want  Rule
+	}{
+		{"from 10.0.0.0/8 lookup 1000", Rule{Table: 1000}},
+		{"from 10.0.0.0/8 blackhole", Rule{Action: Blackhole}},
+		{"from 10.0.0.0/8 unreachable", Rule{Action: Unreachable}},
+		{"from 10.0.0.0/8 prohibit", Rule{Action: Prohibit}},
+		{"from 10.0.0.0/8 goto 32766", Rule{Action: Goto, Target: 32766}},
+		{"from 10.0.0.0/8 goto 1234", Rule{Action: Goto}}, // there is none
+		{"from 10.0.0.0/8 nop", Rule{Action: Nop}},
+		{"not from 10.0.0.0/8 lookup 100", Rule{Table: 100, Not: true}},
+		{"from 10.0.0.0/8 tos 0x10 lookup 100", Rule{Table: 100, Other: true}},
+		{"from 10.0.0.0/8 to 10.1.0.0/16 lookup 100", Rule{Table: 100, Other: true}},
+		{"from 10.0.0.0/8 uidrange 0-5 lookup 100", Rule{Table: 100, Other: true}},
+		{"from 10.0.0.0/8 lookup 100 suppress_prefixlength 0", Rule{Table: 100, Other: true}},
+		{"from 10.0.0.0/8 lookup 100 protocol 99", Rule{Table: 100}},
+	} {
+		rule := append(strings.Fields(test.words), "priority", "500")
+		if out, err := exec.Command("ip", append([]string{"rule", "add"}, rule...)...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", test.words, err, out)
+			continue
+		}
+		test.want.Priority, test.want.From = 500, from
+		s, err := live()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(s.Rules, test.want) {
+			t.Errorf("%s: no %+v among %+v", test.words, test.want, s.Rules)
+		}
+		if out, err := exec.Command("ip", "rule", "del", "priority", "500").CombinedOutput(); err != nil {
+			t.Errorf("%v %s", err, out)
+		}
+	}
+}
+
+// A recording comes from elsewhere.
+func TestParse(t *testing.T) {
+	s, err := Parse([]byte(`{"routes": [{"table": 100, "to": "10.0.0.0/8", "netdev": "a\nreboot"}], "rules": [{"action": "prohibit"}]}`))
+	if err != nil || strings.Contains(s.Routes[0].Netdev, "\n") || s.Rules[0].Action != Prohibit {
+		t.Errorf("%v %+v", err, s)
+	}
+	if _, err := Parse([]byte(`{"rules": [{"action": "x\nreboot"}]}`)); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ type Link struct {
 // New builds the tree of an inventory.
 func New(inv *probes.Inventory, plan config.Plan) *Tree {
 	t := &Tree{
-		Inventory: inv, plan: plan,
+		Inventory: inv, plan: called(plan, inv),
 		byLower:  map[*probes.Function]*Link{},
 		children: map[*probes.Function][]*probes.Function{},
 		cardOf:   map[*probes.Function]*Card{},

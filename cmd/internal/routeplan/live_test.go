@@ -135,6 +135,10 @@ func TestTrafficTakesItsRail(t *testing.T) {
 	if _, after := plan(); !strings.Contains(after, "All 12 rules and routes are in force") {
 		t.Errorf("%s", after)
 	}
+	run(t, "ip rule add from 10.0.1.0/24 prohibit priority 500")
+	if _, says := plan(); !strings.Contains(says, "0 of 12 rules and routes are not in force; 1 others") || !strings.Contains(says, "'from 10.0.1.0/24 prohibit priority 500'") {
+		t.Errorf("%s", says)
+	}
 }
 
 func setUp(t *testing.T, sw int) {

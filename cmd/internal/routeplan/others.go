@@ -20,15 +20,35 @@ func ruleItem(planned route.Rule, s *route.State) Item {
 
 // serves says whether a rule does what a planned one does, wherever it stands.
 func serves(r, planned route.Rule) bool {
-	return r.From == planned.From && r.Table == planned.Table && !r.Other
+	return r.From == planned.From && r.Table == planned.Table && plain(r)
+}
+
+// plain says whether a rule does nothing but to choose a table for a source.
+func plain(r route.Rule) bool { return r.Action == route.Lookup && !r.Not && !r.Other }
+
+// catches says whether a rule that comes before another may keep that one's
+// packets from it. The local table leads to no other machine, and who goes no
+// further than to the other rule passes by others.
+func catches(r, own route.Rule) bool {
+	source := own.From.Addr()
+	switch {
+	case r.Action == route.Nop, r.Action == route.Goto && r.Target <= own.Priority, r.Action == route.Lookup && r.Table == route.LocalTable:
+		return false
+	case !r.From.IsValid():
+		return true
+	case r.From.Addr().Is4() != source.Is4():
+		return false
+	case r.Not && r.Other: // one condition that is not met suffices
+		return true
+	}
+	return r.From.Contains(source) != r.Not
 }
 
 func servants(planned route.Rule, s *route.State) []route.Rule {
 	return slices.DeleteFunc(slices.Clone(s.Rules), func(r route.Rule) bool { return !serves(r, planned) })
 }
 
-// before lists the rules that can take a rule's packets before it does: all
-// that match its source, but the local table's, which leads to no other machine.
+// before lists the rules that can take a rule's packets before it does.
 func before(own route.Rule, s *route.State) []route.Rule {
 	var list []route.Rule
 	at := slices.Index(s.Rules, own)
@@ -39,7 +59,7 @@ func before(own route.Rule, s *route.State) []route.Rule {
 		if r.Priority > own.Priority || r.Priority == own.Priority && i >= at {
 			continue
 		}
-		if r.Table != route.LocalTable && !serves(r, own) && (!r.From.IsValid() || r.From.Contains(own.From.Addr())) {
+		if !serves(r, own) && catches(r, own) {
 			list = append(list, r)
 		}
 	}
@@ -65,7 +85,7 @@ func (p *Plan) surplus(s *route.State) {
 	for _, r := range s.Rules {
 		own, ours := sources[r.From]
 		elsewhere := ours && (r.Table != own.Rule.Table || !own.InForce)
-		if !r.Other && (elsewhere || !ours && tables[r.Table]) {
+		if plain(r) && (elsewhere || !ours && tables[r.Table]) {
 			p.Surplus = append(p.Surplus, Item{Rule: &r, InForce: true})
 		}
 	}

@@ -77,17 +77,34 @@ func TestConverges(t *testing.T) {
 
 // Others' rules that come first are named in every format, and none is deleted.
 func TestAhead(t *testing.T) {
-	conditional := rule(700, 200, "0.0.0.0/0")
-	conditional.Other = true
+	change := func(r route.Rule, f func(*route.Rule)) route.Rule { f(&r); return r }
+	does := func(priority int, from string, a route.Action, target int) route.Rule {
+		return route.Rule{Priority: priority, From: netip.MustParsePrefix(from), Action: a, Target: target}
+	}
+	other, not := func(r *route.Rule) { r.Other = true }, func(r *route.Rule) { r.Not = true }
 	for _, test := range []struct {
 		name string
 		rule route.Rule
-		says string
+		says string // "": it is not in the way
 	}{
-		{"a network's", rule(500, 200, "10.0.0.0/24"), "'from 10.0.0.0/24 lookup 200 priority 500'; it comes before the plan's and takes"},
+		{"a network's", rule(500, 200, "10.0.0.0/24"), "'from 10.0.0.0/24 lookup 200 priority 500'; it comes before the plan's and takes their packets:"},
 		{"everybody's", rule(500, 254, "0.0.0.0/0"), "'from all lookup 254 priority 500'"},
 		{"of the same priority", rule(1000, 200, "10.0.0.0/24"), "'from 10.0.0.0/24 lookup 200 priority 1000'"},
-		{"with conditions", conditional, "may take"},
+		{"with conditions", change(rule(700, 200, "0.0.0.0/0"), other), "may take their packets:"},
+		{"refuses", does(500, "10.0.0.0/8", route.Prohibit, 0), "'from 10.0.0.0/8 prohibit priority 500'; it comes before the plan's and drops their packets:"},
+		{"refuses this very address", does(500, "10.0.0.2/32", route.Blackhole, 0), "'from 10.0.0.2/32 blackhole priority 500'"},
+		{"refuses some", change(does(500, "0.0.0.0/0", route.Unreachable, 0), other), "may drop their packets:"},
+		{"refuses others", does(500, "10.1.0.0/16", route.Unreachable, 0), ""},
+		{"refuses what nobody took", does(2000, "10.0.0.2/32", route.Prohibit, 0), ""},
+		{"leads past it", does(500, "0.0.0.0/0", route.Goto, 32766), "'from all goto 32766 priority 500'; it comes before the plan's and takes their packets past them:"},
+		{"leads to it", does(500, "0.0.0.0/0", route.Goto, 1000), ""},
+		{"leads nowhere", does(500, "0.0.0.0/0", route.Goto, 0), ""},
+		{"does nothing", does(500, "0.0.0.0/0", route.Nop, 0), ""},
+		{"of all but this", change(rule(500, 200, "10.0.0.0/24"), not), ""},
+		{"of all but another", change(rule(500, 200, "10.1.0.0/16"), not), "'not from 10.1.0.0/16 lookup 200 priority 500'"},
+		{"of all but some of this", change(change(rule(500, 200, "10.0.0.0/24"), not), other), "may take"},
+		{"of another family", change(change(rule(500, 200, "::/0"), not), other), ""},
+		{"of a VRF", change(rule(500, 0, "0.0.0.0/0"), other), "'from all lookup [l3mdev-table] priority 500'"},
 	} {
 		s := state("eth0 10.0.0.2/24")
 		s.Rules = []route.Rule{rule(0, 255, "0.0.0.0/0"), rule(32766, 254, "0.0.0.0/0"), test.rule}
@@ -97,10 +114,19 @@ func TestAhead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			says := []string{test.says, missing + " rules and routes are not in force; 1 others stand in the way"}
+			switch {
+			case test.says == "" && missing == "0 of 2":
+				says = []string{"All 2 rules and routes are in force"}
+			case test.says == "":
+				says = []string{"2 of 2 rules and routes are not in force; 0 others"}
+			}
 			ip, networkd, netplan := written(t, rails, s)
 			for _, text := range []string{ip, networkd, netplan} {
-				if !strings.Contains(text, missing+" rules and routes are not in force; 1 others stand in the way") || !strings.Contains(text, test.says) || strings.Contains(text, "rule del") {
-					t.Errorf("%s: want %s and %q:\n%s", test.name, missing, test.says, text)
+				for _, want := range says {
+					if !strings.Contains(text, want) || strings.Contains(text, "rule del") {
+						t.Errorf("%s: want %q:\n%s", test.name, want, text)
+					}
 				}
 			}
 			obey(p, s)

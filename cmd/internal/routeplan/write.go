@@ -26,11 +26,7 @@ func (p *Plan) head(b *strings.Builder, surplus bool) {
 		fmt.Fprintf(b, "# %d of %d rules and routes are not in force; %d others stand in the way.\n", missing, all, others)
 	}
 	for _, r := range p.Ahead {
-		may := "takes"
-		if r.Other {
-			may = "has conditions beside the source and may take"
-		}
-		fmt.Fprintf(b, "# In the way: the rule '%s'; it comes before the plan's and %s their packets: delete it, or plan with a --priority before it.\n", text(&r), may)
+		fmt.Fprintf(b, "# In the way: the rule '%s'; it comes before the plan's and %s: delete it, or plan with a --priority before it.\n", text(&r), effect(&r))
 	}
 	for _, i := range p.Surplus {
 		if surplus {
@@ -91,12 +87,39 @@ func (i Item) command(verb string) string {
 	return fmt.Sprintf("%s table %d", text, r.Table)
 }
 
-func text(r *route.Rule) string {
-	from := "all"
-	if r.From.Bits() > 0 {
-		from = r.From.String()
+// effect says what a rule does to the packets of those behind it.
+func effect(r *route.Rule) string {
+	does, where := "takes", ""
+	switch r.Action {
+	case route.Goto:
+		where = " past them"
+	case route.Blackhole, route.Unreachable, route.Prohibit:
+		does = "drops"
 	}
-	return fmt.Sprintf("from %s lookup %d priority %d", from, r.Table, r.Priority)
+	if r.Other {
+		does = "has conditions beside the source and may " + strings.TrimSuffix(does, "s")
+	}
+	return does + " their packets" + where
+}
+
+// text writes the rule as iproute2 does.
+func text(r *route.Rule) string {
+	from, action := "from all", string(r.Action)
+	if r.From.Bits() > 0 {
+		from = "from " + r.From.String()
+	}
+	if r.Not {
+		from = "not " + from
+	}
+	switch {
+	case r.Action == route.Goto:
+		action = fmt.Sprintf("goto %d", r.Target)
+	case r.Action == route.Lookup && r.Table == 0:
+		action = "lookup [l3mdev-table]"
+	case r.Action == route.Lookup:
+		action = fmt.Sprintf("lookup %d", r.Table)
+	}
+	return fmt.Sprintf("%s %s priority %d", from, action, r.Priority)
 }
 
 func ip(a netip.Addr) string {
