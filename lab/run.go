@@ -52,7 +52,7 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) 
 		log("%s: %.0f s, %.0f s of processor time", s.Name, time.Since(began).Seconds(), g.machine.Burnt().Seconds())
 	}()
 	log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
-	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began}
+	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began, window: firstWindow}
 	for i := range s.Steps {
 		r.Step = &s.Steps[i]
 		if err := r.step(ctx); err != nil {
@@ -96,6 +96,7 @@ type run struct {
 	*Step
 	dir    string
 	began  time.Time
+	window time.Duration      // that was long enough so far
 	report *collectors.Report // what fabricd said last
 }
 
@@ -113,8 +114,8 @@ func (r *run) step(ctx context.Context) error {
 			return err
 		}
 	}
-	for window := firstWindow; ; window *= 2 {
-		wrong, err := r.look(ctx, window)
+	for ; ; r.window *= 2 {
+		wrong, err := r.look(ctx, r.window)
 		if err != nil {
 			return err
 		}

@@ -59,6 +59,7 @@ func ranOn(flags string, cpu int, policy string) Action {
 // by fabricd numa run.
 func computes(gpu, flags string) Action {
 	return Run(fmt.Sprintf(`set -e
+rm -f /tmp/nobody
 mknod /tmp/nobody p
 sleep 1000 < /tmp/nobody &
 fabricd numa run %s -- dd if=/dev/zero bs=24000000 count=1 of=/tmp/nobody >/dev/null 2>&1 &
@@ -73,8 +74,7 @@ while read -r line; do
 done
 END
 chmod 755 /bin/fabricd-nvml
-while kill -0 $pid && [ "$(awk '/^VmRSS/ {print ($2 > 23000)}' /proc/$pid/status)" != 1 ]; do usleep 50000; done
-rm /tmp/nobody`, flags, gpu))
+while kill -0 $pid && [ "$(awk '/^Name/ {dd = $2 == "dd"} /^VmRSS/ {print (dd && $2 > 23000)}' /proc/$pid/status)" != 1 ]; do usleep 50000; done`, flags, gpu))
 }
 
 // peerMemory is what a kernel with OFED's core and NVIDIA's driver shows of it.
