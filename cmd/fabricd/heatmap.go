@@ -102,9 +102,9 @@ func moment(s string, now time.Time) (time.Time, error) {
 func prometheusAPI(f *heatmapFlags) (v1.API, error) {
 	u, err := url.Parse(f.prometheus)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usage("--prometheus %s: not an address such as http://localhost:9090", f.prometheus)
+		return nil, usage("--prometheus %s: not an address such as http://localhost:9090", redacted(f.prometheus))
 	}
-	c := api.Config{Address: f.prometheus, RoundTripper: api.DefaultRoundTripper}
+	c := api.Config{Address: apiAddress(u), RoundTripper: api.DefaultRoundTripper}
 	if f.httpConfig != "" {
 		login, _, err := promconfig.LoadHTTPConfigFile(f.httpConfig)
 		if err != nil {
@@ -117,9 +117,32 @@ func prometheusAPI(f *heatmapFlags) (v1.API, error) {
 	c.RoundTripper = statusNoter{c.RoundTripper, &f.status}
 	client, err := api.NewClient(c)
 	if err != nil {
-		return nil, usage("--prometheus %s: %s", f.prometheus, oneLine(err))
+		return nil, usage("--prometheus %s: %s", redacted(f.prometheus), oneLine(err))
 	}
 	return v1.NewAPI(client), nil
+}
+
+// apiAddress gives what the API is below: an address of Prometheus' pages, copied from a
+// browser, will do.
+func apiAddress(u *url.URL) string {
+	base := *u
+	base.RawQuery, base.Fragment, base.RawPath = "", "", ""
+	base.Path = strings.TrimRight(base.Path, "/")
+	for _, page := range []string{"/graph", "/query", "/alerts", "/targets"} {
+		base.Path = strings.TrimSuffix(base.Path, page)
+	}
+	return base.String()
+}
+
+// redacted gives an address, which may be no valid one, without its password.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Redacted()
+	}
+	if i := strings.LastIndex(address, "@"); i >= 0 {
+		return "…" + address[i:]
+	}
+	return address
 }
 
 // cannotAsk says in one line why there is no answer. What the user can mend in
@@ -134,9 +157,9 @@ func cannotAsk(f *heatmapFlags, err error) error {
 	case answer.Type == v1.ErrBadData:
 		return usage("--match %s: Prometheus says %s", f.in, oneLine(err))
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
-		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s wants another login (%s): see --http.config.file", f.prometheus, oneLine(err))}
+		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s wants another login (%s): see --http.config.file", redacted(f.prometheus), oneLine(err))}
 	case answer.Type == v1.ErrBadResponse || answer.Type == v1.ErrClient:
-		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s does not answer as Prometheus does (%s)", f.prometheus, oneLine(err))}
+		return exitError{exitUnknown, fmt.Errorf("--prometheus: %s does not answer as Prometheus does (%s)", redacted(f.prometheus), oneLine(err))}
 	}
 	return exitError{exitUnknown, fmt.Errorf("--prometheus: %s%s", oneLine(err), saidBy(answer))}
 }

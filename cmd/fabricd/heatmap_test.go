@@ -37,6 +37,7 @@ func TestHeatmapBadInput(t *testing.T) {
 		"/forbidden":    {403, "no"},
 		"/heavy":        {422, `{"status":"error","errorType":"execution","error":"would load more than 401403 samples"}`},
 		"/slow":         {503, `{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`},
+		"/escape":       {503, `{"status":"error","errorType":"timeout","error":"\u001b]0;owned\u0007 timed out"}`},
 		"/cut":          {200, vector(`{"metric":{"instance":"n1"`)},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +50,7 @@ func TestHeatmapBadInput(t *testing.T) {
 		}
 	}))
 	defer s.Close()
+	login := strings.Replace(s.URL, "//", "//u:secret@", 1)
 	for _, test := range []struct {
 		url, more string
 		code      int
@@ -64,8 +66,18 @@ func TestHeatmapBadInput(t *testing.T) {
 		{s.URL + "/cut", "", exitUnknown, "does not answer as Prometheus does"},
 		{s.URL + "/slow", "", exitUnknown, "503: query timed out in expression evaluation"},
 		{s.URL + "/forbidden", "", exitUnknown, "--http.config.file"},
+		{s.URL + "/escape", "", exitUnknown, "timed out"},
+		{s.URL + "/one/graph?g0.expr=up#x", "", exitOK, "380"},
+		{s.URL + "/one/query", "", exitOK, "380"},
+		{s.URL + "/one/", "", exitOK, "380"},
+		{login + "/unauthorized", "", exitUnknown, "u:xxxxx@"},
+		{login + "/html", "", exitUnknown, "u:xxxxx@"},
+		{"http://u:secret@127.0.0.1:1", "", exitUnknown, "connection refused"},
+		{"u:secret@localhost:9090", "", exitUsage, "not an address"},
+		{"http://u:secret@[::1", "", exitUsage, "not an address"},
+		{"ftp://u:secret@localhost", "", exitUsage, "not an address"},
 		{s.URL + "/heavy", "", exitUnknown, "--prometheus: execution: would load more than 401403 samples"},
-		{s.URL + "/one", "--window=1d", exitOK, "24h to"},
+		{s.URL + "/one", "--window=1d", exitOK, "Gb/s sent and received\n1d to"},
 		{s.URL + "/one", "--at=30d", exitOK, "380"},
 		{s.URL + "/one", "--at=1w2d", exitOK, "380"},
 		{s.URL, "--window=1d1", exitUsage, "--window"},
@@ -87,7 +99,7 @@ func TestHeatmapBadInput(t *testing.T) {
 			args = append(args, test.more)
 		}
 		code, stdout, stderr := fabricd(args...)
-		if code != test.code || !strings.Contains(stdout+stderr, test.says) || code != exitOK && (stdout != "" || strings.Count(stderr, "\n") != 1) || strings.Contains(stdout, "\x1b") {
+		if code != test.code || !strings.Contains(stdout+stderr, test.says) || code != exitOK && (stdout != "" || strings.Count(stderr, "\n") != 1) || strings.ContainsAny(stdout+stderr, "\x1b\a") || strings.Contains(stderr, "secret") {
 			t.Errorf("%s: exit status %d, standard output %q, standard error %q", args, code, stdout, stderr)
 		}
 	}
@@ -185,7 +197,7 @@ func TestHeatmap(t *testing.T) {
 		args []string
 		says []string
 	}{
-		{nil, []string{"node-0003 ! 16! 16! 16", fmt.Sprintf("port mlx5_9 (all at leaf-9): %d of %d nodes at 16 on average, where 192 is usual", nodes, nodes), "node node-0003: 16 of 16 ports at 16"}},
+		{nil, []string{"node-0003  !16 !16 !16", fmt.Sprintf("port mlx5_9 (all at leaf-9): %d of %d nodes at 16 on average, where 192 is usual", nodes, nodes), "node node-0003: 16 of 16 ports at 16"}},
 		{[]string{"--by=rail"}, []string{"port of rail 9 (all at leaf-9)"}},
 		{[]string{"--metric=pause"}, []string{"node-0007, port mlx5_4: 62, where 0 is usual"}},
 		{[]string{"--metric=ecn"}, []string{"node-0007, port mlx5_4: 50k, where 10 is usual"}},

@@ -194,7 +194,8 @@ func cannotServe(err error) error {
 	return usage("cannot serve: %s", oneLine(err))
 }
 
-// oneLine joins the lines of an error; YAML's has one for each mistake.
+// oneLine joins the lines of an error; YAML's has one for each mistake. What a server
+// says in it does not reach the terminal as it is.
 func oneLine(err error) string {
 	var parts []string
 	for line := range strings.Lines(err.Error()) {
@@ -202,7 +203,7 @@ func oneLine(err error) string {
 			parts = append(parts, line)
 		}
 	}
-	return strings.Join(parts, " ")
+	return probes.Printable(strings.Join(parts, " "))
 }
 
 // reload reads the configuration file again. A bad one changes nothing.

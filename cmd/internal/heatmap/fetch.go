@@ -3,13 +3,11 @@
 package heatmap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
@@ -28,59 +26,88 @@ type Query struct {
 // ErrEmpty says that there is nothing to show.
 var ErrEmpty = errors.New("there is nothing to show")
 
-// A port is what is known of a port beside its value.
-type port struct {
-	address, rdma, netdev, role string
-	leaf                        string
-	rail                        int // -1: not of a rail
-	lid                         float64
-}
+// answerless asks which targets that are fabricd's did not answer the newest scrape.
+const answerless = `(up{%[1]s} == 0 and on (cluster, job, instance) last_over_time(fabricd_build_info{%[1]s}[1d])) or up{job="fabricd",%[1]s} == 0`
 
-// ports are those of all nodes, by node and by any of their names.
-type ports map[string]map[string]*port
+// An asked is all that Prometheus was asked for one matrix.
+type asked struct {
+	known                  ports
+	values, warned, silent model.Vector
+}
 
 // Fetch asks Prometheus.
 func Fetch(ctx context.Context, api v1.API, q Query) (*Matrix, error) {
-	known, err := fetchPorts(ctx, api, q)
-	if err != nil {
+	got := asked{known: ports{}}
+	if err := got.known.fetch(ctx, api, q); err != nil {
 		return nil, err
 	}
-	samples, err := ask(ctx, api, q, q.Metric.query(q.Match, q.Window))
-	if err != nil {
-		return nil, err
-	}
-	m := newMatrix(q)
-	if len(samples) > 0 {
-		known.each(func(node string, p *port) {
-			if q.Metric.expects(p) {
-				m.add(node, p, math.NaN())
-			}
-		})
-	}
-	for _, s := range samples {
-		node := string(s.Metric["instance"])
-		for _, p := range known.of(s.Metric) {
-			m.add(node, p, float64(s.Value))
-		}
+	questions := map[string]*model.Vector{
+		q.Metric.query(q.Match, q.Window): &got.values,
+		fmt.Sprintf(answerless, q.Match):  &got.silent,
 	}
 	if q.Metric.checks != "" {
-		warned, err := ask(ctx, api, q, fmt.Sprintf(`fabricd_check_status{check=~"%s",%s} >= 2`, q.Metric.checks, q.Match))
-		if err != nil {
+		questions[fmt.Sprintf(`fabricd_check_status{check=~"%s",%s} >= 2`, q.Metric.checks, q.Match)] = &got.warned
+	}
+	for expr, answer := range questions {
+		var err error
+		if *answer, err = ask(ctx, api, q, expr); err != nil {
 			return nil, err
 		}
-		for _, s := range warned {
-			for _, p := range known.of(s.Metric) {
-				m.warn(string(s.Metric["instance"]), p)
+	}
+	m := got.matrix(q)
+	switch {
+	case m.Ports == 0 && len(got.values) > 0 && q.By != "port":
+		return nil, fmt.Errorf("%w: none of %d series is of a port with a %s%s: try --by port", ErrEmpty, len(got.values), map[string]string{"rail": "rail (compute NICs have one)", "lid": "LID (InfiniBand has)"}[q.By], m.butSilent())
+	case m.Ports == 0:
+		return nil, fmt.Errorf("%w: no series at %s for %s (does this Prometheus scrape fabricd, and have its nodes such ports?)%s", ErrEmpty, q.At.UTC().Format(time.RFC3339), q.Metric.query(q.Match, q.Window), m.butSilent())
+	case m.Absent == m.Ports && len(m.StandOuts) == 0:
+		return nil, fmt.Errorf("%w: none of %d ports has a value at %s: what the nodes cannot read, or do not judge, is no zero%s", ErrEmpty, m.Ports, q.At.UTC().Format(time.RFC3339), m.butSilent())
+	}
+	return m, nil
+}
+
+// butSilent says beside an error which nodes do not answer.
+func (m *Matrix) butSilent() string {
+	if s := m.silence(); s != "" {
+		return "; " + s
+	}
+	return ""
+}
+
+// matrix puts the answers together.
+func (got *asked) matrix(q Query) *Matrix {
+	all := map[target]bool{}
+	for t := range got.known {
+		all[t] = true
+	}
+	for _, s := range slices.Concat(got.values, got.warned, got.silent) {
+		all[targetOf(s.Metric)] = true
+	}
+	name := names(all)
+	m := newMatrix(q)
+	m.targets = len(all)
+	for t, n := range got.known {
+		for _, p := range n.list() {
+			if len(got.values) > 0 && q.Metric.expects(p) {
+				m.add(name[t], p, math.NaN())
 			}
 		}
 	}
-	if m.finish(); len(m.Rows) == 0 {
-		return nil, fmt.Errorf("%w: no series at %s for %s (does this Prometheus scrape fabricd, and have its nodes such ports?)", ErrEmpty, q.At.UTC().Format(time.RFC3339), q.Metric.query(q.Match, q.Window))
+	for _, s := range got.values {
+		for _, p := range got.known.named(s.Metric) {
+			m.add(name[targetOf(s.Metric)], p, float64(s.Value))
+		}
 	}
-	if m.Absent == m.Ports {
-		return nil, fmt.Errorf("%w: none of %d ports has a value at %s: what the nodes cannot read, or do not judge, is no zero", ErrEmpty, m.Ports, q.At.UTC().Format(time.RFC3339))
+	for _, s := range got.warned {
+		for _, p := range got.known.named(s.Metric) {
+			m.warn(name[targetOf(s.Metric)], p)
+		}
 	}
-	return m, nil
+	for _, s := range got.silent {
+		m.silent(name[targetOf(s.Metric)])
+	}
+	m.finish()
+	return m
 }
 
 func ask(ctx context.Context, api v1.API, q Query, expr string) (model.Vector, error) {
@@ -95,109 +122,39 @@ func ask(ctx context.Context, api v1.API, q Query, expr string) (model.Vector, e
 	return vector, nil
 }
 
-// fetchPorts asks for the NICs, their LIDs and the switches at their other ends. An
-// older fabricd has not all of these: then there are no ports of that kind.
-func fetchPorts(ctx context.Context, api v1.API, q Query) (ports, error) {
-	all := ports{}
+// fetch asks for the NICs, their ports and LIDs, and the switches at their other
+// ends. An older fabricd has not all of these: then there are no ports of that kind.
+func (all ports) fetch(ctx context.Context, api v1.API, q Query) error {
+	var nics []model.Metric
 	for _, part := range []struct {
 		expr string
 		take func(model.Metric, float64)
 	}{
-		{`fabricd_device_info{class="nic",%s}`, all.add},
+		{`fabricd_rdma_port_info{%s}`, all.addRDMA},
+		{`fabricd_device_info{class="nic",%s}`, func(l model.Metric, _ float64) { nics = append(nics, l) }},
 		{`fabricd_rdma_port_lid{%s}`, func(l model.Metric, v float64) {
-			for _, p := range all.of(l) {
+			for _, p := range all.named(l) {
 				p.lid = v
 			}
 		}},
 		{`fabricd_lldp_neighbor_info{system_name!="",%s}`, func(l model.Metric, _ float64) {
-			for _, p := range all.of(l) {
+			if p := all.node(l).netdevs[string(l["netdev"])]; p != nil {
 				p.leaf = string(l["system_name"])
 			}
 		}},
 	} {
 		samples, err := ask(ctx, api, q, fmt.Sprintf(part.expr, q.Match))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range samples {
 			part.take(s.Metric, float64(s.Value))
 		}
+		if len(nics) > 0 {
+			all.addNICs(nics)
+			nics = nil
+		}
 	}
 	all.number()
-	return all, nil
-}
-
-// add notes a port of a NIC under all its names.
-func (all ports) add(l model.Metric, _ float64) {
-	p := &port{address: string(l["address"]), rdma: string(l["rdma"]), netdev: string(l["netdev"]), role: string(l["role"]), rail: -1, lid: math.NaN()}
-	node := string(l["instance"])
-	if all[node] == nil {
-		all[node] = map[string]*port{}
-	}
-	for _, name := range []string{p.rdma, p.netdev} {
-		if name != "" {
-			all[node][name] = p
-		}
-	}
-}
-
-// number gives the compute NICs of each node their rails, in the order of
-// their addresses.
-func (all ports) number() {
-	for _, names := range all {
-		var list []*port
-		for _, p := range names {
-			if p.role == "compute" && !slices.Contains(list, p) {
-				list = append(list, p)
-			}
-		}
-		slices.SortFunc(list, func(a, b *port) int {
-			return cmp.Or(strings.Compare(a.address, b.address), strings.Compare(a.name(), b.name()))
-		})
-		for i, p := range list {
-			p.rail = i
-		}
-	}
-}
-
-func (p *port) name() string { return cmp.Or(p.rdma, p.netdev) }
-
-// each visits every port once.
-func (all ports) each(visit func(node string, p *port)) {
-	for node, names := range all {
-		for name, p := range names {
-			if name == p.name() {
-				visit(node, p)
-			}
-		}
-	}
-}
-
-// of gives the ports that a series is about: the one that its labels name, or
-// those that a subject does.
-func (all ports) of(l model.Metric) []*port {
-	names := all[string(l["instance"])]
-	if subject, ok := l["subject"]; ok {
-		var list []*port
-		for part := range strings.FieldsFuncSeq(string(subject), func(r rune) bool { return r == '/' || r == ',' }) {
-			if p := names[part]; p != nil && !slices.Contains(list, p) {
-				list = append(list, p)
-			}
-		}
-		return list
-	}
-	name := string(cmp.Or(l["device"], l["netdev"]))
-	if name == "" {
-		return nil
-	}
-	p := names[name]
-	if p == nil {
-		p = &port{rdma: name, rail: -1, lid: math.NaN()}
-	}
-	if n := l["port"]; n != "" && n != "1" { // a second port of one device
-		second := *p
-		second.rdma, second.rail = name+"/"+string(n), -1
-		p = &second
-	}
-	return []*port{p}
+	return nil
 }

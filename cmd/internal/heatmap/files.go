@@ -16,7 +16,7 @@ import (
 func (m *Matrix) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	line := func(name string, cells []float64, average float64) {
-		record := []string{name}
+		record := []string{harmless(name)}
 		for _, v := range append(cells[:len(cells):len(cells)], average) {
 			text := ""
 			if !math.IsNaN(v) {
@@ -26,13 +26,25 @@ func (m *Matrix) CSV(w io.Writer) error {
 		}
 		c.Write(record) //nolint:errcheck // Flush and Error below
 	}
-	c.Write(append(append([]string{"node"}, m.Cols...), "average")) //nolint:errcheck
+	head := []string{"node"}
+	for _, name := range m.Cols {
+		head = append(head, harmless(name))
+	}
+	c.Write(append(head, "average")) //nolint:errcheck
 	for r, name := range m.Rows {
 		line(name+m.Domain, m.Cells[r], m.RowAverage[r])
 	}
 	line("average", m.ColAverage, average(m.RowAverage))
 	c.Flush()
 	return c.Error()
+}
+
+// harmless keeps a spreadsheet from taking a name for a formula.
+func harmless(name string) string {
+	if name != "" && strings.ContainsRune("=+-@", rune(name[0])) {
+		return "'" + name
+	}
+	return name
 }
 
 // Sizes of the drawing.
@@ -54,8 +66,8 @@ func (m *Matrix) SVG(w io.Writer) error {
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11" role="img">`+"\n", max(width, 700), bottom+lineHeight*(len(m.StandOuts)+1))
 	p.printf("<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", escaped(m.Metric.Title))
 	p.printf("<text x=\"8\" y=\"18\" font-size=\"14\">%s; %s</text>\n", escaped(m.Metric.Title), m.when())
-	if m.Absent > 0 {
-		p.printf("<text x=\"8\" y=\"34\">%s</text>\n", m.absent())
+	if notes := m.notes(); len(notes) > 0 {
+		p.printf("<text x=\"8\" y=\"34\">%s</text>\n", escaped(strings.Join(notes, "; ")))
 	}
 	for c, name := range append(m.Cols[:len(m.Cols):len(m.Cols)], "average") {
 		p.printf("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", left+boxWidth*c+boxWidth/2, marginTop-6, escaped(shorten(name, 7)))
@@ -82,14 +94,14 @@ func (m *Matrix) SVG(w io.Writer) error {
 func (m *Matrix) svgRow(p *printer, left, y int, name string, cells []float64, bad []bool, most float64) {
 	p.printf("<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", left-6, y+boxHeight-3, escaped(name))
 	for c, v := range cells {
-		if math.IsNaN(v) {
+		if math.IsNaN(v) && !bad[c] {
 			continue
 		}
 		frame, part := "", 0.0
 		if bad[c] {
 			frame = ` stroke="#c00" stroke-width="2"`
 		}
-		if most > 0 {
+		if most > 0 && !math.IsNaN(v) {
 			part = min(max(v/most, 0), 1)
 		}
 		ink := "#000"

@@ -25,7 +25,7 @@ func matrix(metric, by string, nodes, columns int, usual float64, change func(no
 	m := newMatrix(q)
 	for n := range nodes {
 		for c := range columns {
-			p := &port{rdma: fmt.Sprintf("mlx5_%d", c), rail: c, lid: float64(n*columns + c + 1), leaf: fmt.Sprintf("leaf-%d", n%4)}
+			p := &port{number: 1, device: fmt.Sprintf("mlx5_%d", c), rail: c, lid: float64(n*columns + c + 1), leaf: fmt.Sprintf("leaf-%d", n%4)}
 			v := usual
 			if change != nil {
 				v = change(n, c, p, usual)
@@ -113,7 +113,7 @@ func TestText(t *testing.T) {
 		lines               int
 		says                []string
 	}{
-		{"a thousand nodes", 1000, 16, 80, false, 10, []string{"\nnode-500 ! 12! 12", "… 999 more (--all", "average   380", "ports mlx5_…", "1000 nodes, 16000 ports;", "node node-500: 16 of 16 ports at 12"}},
+		{"a thousand nodes", 1000, 16, 80, false, 10, []string{"\nnode-500  !12 !12", "… 999 more (--all", "average   380", "ports mlx5_…", "1000 nodes, 16000 ports;", "node node-500: 16 of 16 ports at 12"}},
 		{"all of them", 1000, 16, 80, true, 1008, []string{"\nnode-1000  380 380"}},
 		{"more ports than fit", 2, 40, 80, false, 20, []string{"  37  38  39 avg"}},
 		{"a wide terminal", 3, 16, 200, false, 11, nil},
@@ -151,7 +151,7 @@ func TestLongNames(t *testing.T) {
 	for n := range 20 {
 		for c := range 16 {
 			v := pick(n == 7 && c < 12, 10, pick(n == 3, math.NaN(), 380))
-			m.add(fmt.Sprintf("gpu-node-rack%02d-host%04d-left.cluster.example.com:9794", n/10, n), &port{rdma: fmt.Sprintf("mlx5_%d", c), leaf: "leaf-of-a-very-long-name"}, v)
+			m.add(fmt.Sprintf("gpu-node-rack%02d-host%04d-left.cluster.example.com:9794", n/10, n), &port{number: 1, device: fmt.Sprintf("mlx5_%d", c), leaf: "leaf-of-a-very-long-name"}, v)
 		}
 	}
 	m.finish()
@@ -215,13 +215,13 @@ func TestOrderOfLIDs(t *testing.T) {
 // Files hold everything, and what is not there stays empty.
 func TestFiles(t *testing.T) {
 	m := matrix("bandwidth", "port", 3, 2, 380, func(n, p int, _ *port, v float64) float64 { return pick(n == 1 && p == 0, math.NaN(), v) })
-	m.Rows[0] = `<&"node`
+	m.Rows[0], m.Rows[2], m.Cols[1] = `<&"node`, "=SUM(A1)", "@x"
 	var b strings.Builder
 	if err := m.CSV(&b); err != nil {
 		t.Fatal(err)
 	}
 	records, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
-	if err != nil || len(records) != 5 || records[2][1] != "" || records[2][3] != "380" || records[4][0] != "average" || records[1][0] != `<&"node` {
+	if err != nil || len(records) != 5 || records[2][1] != "" || records[2][3] != "380" || records[4][0] != "average" || records[1][0] != `<&"node` || records[3][0] != "'=SUM(A1)" || records[0][2] != "'@x" {
 		t.Errorf("%v %q", err, records)
 	}
 	b.Reset()

@@ -39,8 +39,7 @@ func (m *Matrix) judge() {
 	for r, cells := range m.Cells {
 		for c, v := range cells {
 			if math.IsNaN(v) {
-				m.Bad[r][c] = false
-				continue
+				continue // it is bad if the node warns of it, of what size nobody knows
 			}
 			m.Bad[r][c] = m.Bad[r][c] || m.Metric.worse(v, m.Typical) >= m.limit || m.Metric.always(v)
 			at := cell{r, c}
@@ -56,7 +55,9 @@ func (m *Matrix) judge() {
 		m.group("port", m.columnTitle(name), cols[c], told)
 	}
 	for r, name := range m.Rows {
-		m.notable = append(m.notable, slices.ContainsFunc(rows[r], func(at cell) bool { return m.Bad[r][at.col] && !told[at] }))
+		for c, bad := range m.Bad[r] {
+			m.notable[r] = m.notable[r] || bad && !told[cell{r, c}]
+		}
 		m.group("node", name, rows[r], told)
 	}
 	for _, leaf := range slices.SortedFunc(maps.Keys(leaves), naturally) {
@@ -105,8 +106,10 @@ func (m *Matrix) usual(v float64) string {
 	case m.Metric.always(v):
 		return "as is usual here, and bad all the same"
 	}
-	return "as is usual here, but " + strings.ReplaceAll(m.Metric.checks, "|", " or ") + " warns"
+	return "as is usual here, but " + m.warning() + " warns"
 }
+
+func (m *Matrix) warning() string { return strings.ReplaceAll(m.Metric.checks, "|", " or ") }
 
 // oneLeaf names the switch if all bad cells of a port are at it.
 func (m *Matrix) oneLeaf(kind string, bad []cell) string {
@@ -129,10 +132,10 @@ func (m *Matrix) single(told map[cell]bool) {
 	}
 	value := func(at cell) float64 { return m.Cells[at.row][at.col] }
 	slices.SortStableFunc(rest, func(a, b cell) int {
-		if d := m.Metric.worse(value(a), value(b)); d != 0 {
-			return map[bool]int{true: -1, false: 1}[d > 0]
+		if math.IsNaN(value(a)) || math.IsNaN(value(b)) {
+			return cmp.Compare(value(b), value(a)) // the one without a value last
 		}
-		return 0
+		return cmp.Compare(m.Metric.worse(value(b), value(a)), 0)
 	})
 	for i, at := range rest {
 		if i == mostCells {
@@ -142,6 +145,10 @@ func (m *Matrix) single(told map[cell]bool) {
 		name := m.Rows[at.row]
 		if m.By != "lid" {
 			name += ", port " + m.columnTitle(m.Cols[at.col])
+		}
+		if math.IsNaN(value(at)) {
+			m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s: no value, but %s warns", name, m.warning()))
+			continue
 		}
 		m.StandOuts = append(m.StandOuts, fmt.Sprintf("%s: %s, %s", name, short(value(at)), m.usual(value(at))))
 	}

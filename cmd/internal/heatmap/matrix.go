@@ -32,10 +32,13 @@ type Matrix struct {
 	Typical    float64 // the median of all cells
 	StandOuts  []string
 
-	Nodes, Ports, Absent int    // Absent: ports without a value
-	Domain               string // of all nodes, which is not in Rows
+	Nodes, Ports, Absent int      // Absent: ports without a value
+	Unanswered           []string // nodes that did not answer the newest scrape
+	Domain               string   // of all nodes, which is not in Rows
 
-	notable []bool // rows with a bad cell that is not its column's fault
+	notable []bool // rows of nodes that do not answer, or with a bad cell that is not its column's fault
+	targets int    // all nodes that are known, also those without such ports
+	tcp     string // of all nodes, with the colon, which is not in Rows
 
 	nodes  map[string]bool // until it is finished
 	values map[string]map[string]float64
@@ -51,7 +54,7 @@ func newMatrix(q Query) *Matrix {
 
 // place gives the row and the column of a port, if it has any.
 func (m *Matrix) place(node string, p *port) (row, col string, ok bool) {
-	row, col = probes.Printable(node), probes.Printable(p.name())
+	row, col = node, probes.Printable(p.name())
 	switch m.By {
 	case "rail":
 		return row, strconv.Itoa(p.rail), p.rail >= 0
@@ -77,10 +80,20 @@ func (m *Matrix) add(node string, p *port, v float64) {
 	m.leaves[row][col] = probes.Printable(p.leaf)
 }
 
-// warn notes that the node's own checks warn of a port.
+// warn notes that the node's own checks warn of a port, which need not have a value.
 func (m *Matrix) warn(node string, p *port) {
+	m.add(node, p, math.NaN())
 	row, col, _ := m.place(node, p)
 	m.warned[[2]string{row, col}] = true
+}
+
+// silent notes that a node does not answer: it has a row, of what is still known.
+func (m *Matrix) silent(node string) {
+	m.nodes[node] = true
+	m.Unanswered = append(m.Unanswered, node)
+	if m.By != "lid" && m.values[node] == nil {
+		m.values[node], m.leaves[node] = map[string]float64{}, map[string]string{}
+	}
 }
 
 // finish sorts rows and columns, and finds averages and what stands out.
@@ -98,6 +111,7 @@ func (m *Matrix) finish() {
 	m.Nodes = len(m.nodes)
 	m.Rows = slices.SortedFunc(maps.Keys(m.values), m.order())
 	m.Cols = slices.SortedFunc(maps.Keys(cols), naturally)
+	slices.SortFunc(m.Unanswered, naturally)
 	for _, row := range m.Rows {
 		cells, leaves, bad := make([]float64, len(m.Cols)), make([]string, len(m.Cols)), make([]bool, len(m.Cols))
 		for i, col := range m.Cols {
@@ -109,6 +123,7 @@ func (m *Matrix) finish() {
 		}
 		m.Cells, m.leaf, m.Bad = append(m.Cells, cells), append(m.leaf, leaves), append(m.Bad, bad)
 		m.RowAverage = append(m.RowAverage, average(cells))
+		m.notable = append(m.notable, slices.Contains(m.Unanswered, row))
 	}
 	for i := range m.Cols {
 		m.ColAverage = append(m.ColAverage, average(m.column(i)))
@@ -164,13 +179,15 @@ func domain(names []string) string {
 }
 
 func (m *Matrix) trimPort() {
-	_, tcp, ok := strings.Cut(m.Rows[0], ":")
+	name := m.Rows[0]
+	tcp, ok := name[strings.LastIndex(name, ":")+1:], strings.Contains(name, ":")
 	if _, err := strconv.Atoi(tcp); !ok || err != nil || slices.ContainsFunc(m.Rows, func(s string) bool { return !strings.HasSuffix(s, ":"+tcp) }) {
 		return
 	}
 	for i, name := range m.Rows {
 		m.Rows[i] = strings.TrimSuffix(name, ":"+tcp)
 	}
+	m.tcp = ":" + tcp
 }
 
 func (m *Matrix) column(i int) []float64 {

@@ -10,6 +10,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/prometheus/common/model"
 )
 
 // A Metric is one thing that a port is looked at for.
@@ -35,15 +37,15 @@ type Metric struct {
 func Metrics() []Metric {
 	return []Metric{
 		{Name: "bandwidth", Title: "RDMA traffic, Gb/s sent and received", low: true, least: 1,
-			expr: `8e-9 * (sum by (instance, device, port) (rate(fabricd_rdma_transmitted_bytes_total{%[1]s}[%[2]s])) + sum by (instance, device, port) (rate(fabricd_rdma_received_bytes_total{%[1]s}[%[2]s])))`},
+			expr: `8e-9 * (sum by (cluster, job, instance, device, port) (rate(fabricd_rdma_transmitted_bytes_total{%[1]s}[%[2]s])) + sum by (cluster, job, instance, device, port) (rate(fabricd_rdma_received_bytes_total{%[1]s}[%[2]s])))`},
 		{Name: "pause", Title: "time stopped by priority pause, percent; the worst priority and direction", least: 1, bad: 50, checks: "roce_pause", most: 100,
-			expr: `100 * max by (instance, netdev) (rate(fabricd_roce_pfc_pause_seconds_total{%[1]s}[%[2]s]))`},
+			expr: `100 * max by (cluster, job, instance, netdev) (rate(fabricd_roce_pfc_pause_seconds_total{%[1]s}[%[2]s]))`},
 		{Name: "ecn", Title: "packets received with a congestion mark, a second", least: 10,
-			expr: `sum by (instance, device, port) (rate(fabricd_roce_ecn_marked_packets_total{%[1]s}[%[2]s]))`},
+			expr: `sum by (cluster, job, instance, device, port) (rate(fabricd_roce_ecn_marked_packets_total{%[1]s}[%[2]s]))`},
 		{Name: "errors", Title: "errors, drops and retransmissions of the port", least: 1, checks: "rdma_errors|rdma_loss",
-			expr: `sum by (instance, device, port) (increase({__name__=~"fabricd_rdma_(port_errors|loss_events)_total",%[1]s}[%[2]s]))`},
+			expr: `sum by (cluster, job, instance, device, port) (increase({__name__=~"fabricd_rdma_(port_errors|loss_events)_total",%[1]s}[%[2]s]))`},
 		{Name: "status", Title: "worst verdict on the port: 0 ok, 1 info, 2 warn, 3 fail", least: 1.5, bad: 2, most: 3,
-			expr: `max by (instance, subject) (fabricd_check_status{%[1]s})`},
+			expr: `max by (cluster, job, instance, subject) (fabricd_check_status{%[1]s})`},
 	}
 }
 
@@ -51,7 +53,7 @@ func (m *Metric) query(match string, window time.Duration) string {
 	if m.Name == "status" {
 		return fmt.Sprintf(m.expr, match)
 	}
-	return fmt.Sprintf(m.expr, match, window)
+	return fmt.Sprintf(m.expr, match, model.Duration(window))
 }
 
 // worse says by how much a is worse than b.
@@ -71,7 +73,7 @@ func (m *Metric) expects(p *port) bool {
 	case "status":
 		return true
 	case "bandwidth", "errors":
-		return p.rdma != ""
+		return p.number > 0
 	}
 	return false
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 	mostRows  = 40 // that are shown unless all are wanted
 	leastName = 12 // that a name gets, or else the columns are put in blocks
 	mostName  = 28 // beside blocks
+
+	mostSilent = 5 // nodes that are named
 )
 
 // Text writes the matrix for a person, in lines of at most width characters.
@@ -38,11 +42,12 @@ func (m *Matrix) Text(w io.Writer, width int, all bool) error {
 		m.block(p, rows, names, heads, from, min(from+room, len(m.Cols)))
 	}
 	p.printf("\n")
-	if m.Absent > 0 {
-		p.wrapped(width, m.absent())
+	notes := m.notes()
+	for _, s := range notes {
+		p.wrapped(width, s)
 	}
 	if len(m.StandOuts) == 0 {
-		p.printf("nothing stands out\n")
+		p.printf("nothing%s stands out\n", map[bool]string{true: " else"}[len(m.Unanswered) > 0])
 	}
 	for _, s := range m.StandOuts {
 		p.wrapped(width, s)
@@ -50,9 +55,34 @@ func (m *Matrix) Text(w io.Writer, width int, all bool) error {
 	return p.err
 }
 
-// absent says of how many ports nothing is known.
-func (m *Matrix) absent() string {
-	return fmt.Sprintf("%d of %d ports have no value: nothing is known of them", m.Absent, m.Ports)
+// notes say of how many nodes and ports nothing is known.
+func (m *Matrix) notes() (list []string) {
+	if s := m.silence(); s != "" {
+		list = append(list, s)
+	}
+	if m.Absent > 0 {
+		list = append(list, fmt.Sprintf("%d of %d ports have no value: nothing is known of them", m.Absent, m.Ports))
+	}
+	return list
+}
+
+// silence says which nodes do not answer, or nothing if all do.
+func (m *Matrix) silence() string {
+	n := len(m.Unanswered)
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d nodes does not answer: ", n, m.targets)
+	if n > 1 {
+		text = fmt.Sprintf("%d of %d nodes do not answer: ", n, m.targets)
+	}
+	for i, name := range m.Unanswered[:min(n, mostSilent)] {
+		text += map[bool]string{true: ", "}[i > 0] + strings.TrimSuffix(strings.TrimSuffix(name, m.tcp), m.Domain)
+	}
+	if n > mostSilent {
+		text += fmt.Sprintf(" and %d more", n-mostSilent)
+	}
+	return text
 }
 
 // when says of which time the values are.
@@ -61,7 +91,7 @@ func (m *Matrix) when() string {
 	if m.Metric.Name == "status" {
 		return at
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(m.Window.String(), "0s"), "0m") + " to " + at
+	return model.Duration(m.Window).String() + " to " + at
 }
 
 // block writes some columns of the matrix, and the averages of the rows.
@@ -70,17 +100,17 @@ func (m *Matrix) block(p *printer, rows []int, names rowNames, heads []string, f
 	for _, h := range heads[from:to] {
 		p.printf("%*s", cellWidth, h)
 	}
-	p.printf(" avg\n")
+	p.printf("%s\n", m.beside("avg"))
 	for i, r := range rows {
 		p.printf("%-*s", names.width, names.list[i])
 		for c := from; c < to; c++ {
-			mark := " "
+			mark := ""
 			if m.Bad[r][c] {
 				mark = "!"
 			}
-			p.printf("%s%3s", mark, short(m.Cells[r][c]))
+			p.printf("%*s", cellWidth, mark+short(m.Cells[r][c]))
 		}
-		p.printf(" %3s\n", short(m.RowAverage[r]))
+		p.printf("%s\n", m.beside(short(m.RowAverage[r])))
 	}
 	if n := len(m.Rows) - len(rows); n > 0 {
 		p.printf("… %d more (--all shows them)\n", n)
@@ -89,7 +119,15 @@ func (m *Matrix) block(p *printer, rows []int, names rowNames, heads []string, f
 	for c := from; c < to; c++ {
 		p.printf(" %3s", short(m.ColAverage[c]))
 	}
-	p.printf(" %3s\n", short(average(m.RowAverage)))
+	p.printf("%s\n", m.beside(short(average(m.RowAverage))))
+}
+
+// beside is what stands at the right of a row; a LID has one value and no average.
+func (m *Matrix) beside(s string) string {
+	if m.By == "lid" {
+		return ""
+	}
+	return fmt.Sprintf("%*s", cellWidth, s)
 }
 
 // shown gives the rows to show: all if they are few, else the notable ones as
@@ -153,6 +191,9 @@ func shorten(s string, most int) string {
 // heads gives the columns' heads, without what all names have in common, or
 // numbers with a legend where that does not make them short enough.
 func (m *Matrix) heads() (heads []string, legend string) {
+	if m.By == "lid" {
+		return []string{"val"}, ""
+	}
 	prefix := common(m.Cols)
 	fits := true
 	for _, name := range m.Cols {
