@@ -3,13 +3,9 @@
 package main
 
 import (
-	"io"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,36 +101,4 @@ func isQuiet(check string) bool {
 		}
 	}
 	return false
-}
-
-// What a runbook tells to run exists.
-func TestRunbooksNameCommands(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/runbooks/*.md")
-	if err != nil || len(pages) < 20 {
-		t.Fatalf("%d runbooks, %v", len(pages), err)
-	}
-	commands := map[string]bool{}
-	for _, c := range newApp(io.Discard, io.Discard).Model().FlattenedCommands() {
-		for i, words := 1, strings.Fields(c.FullCommand); i <= len(words); i++ {
-			commands[strings.Join(words[:i], " ")] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(known().Thresholds))
-	call := regexp.MustCompile(`(?m)(?:^|[` + "`" + `;] ?|GOOD )fabricd ((?:probe |lldp |run )?[a-z]+)(?:.*--only '?([a-z0-9_*,]+)'?)?`)
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
-			if !commands[m[1]] && !commands[strings.Fields(m[1])[0]] {
-				t.Errorf("%s: there is no command fabricd %s", filepath.Base(page), m[1])
-			}
-			for glob := range strings.SplitSeq(m[2], ",") {
-				if matches := func(name string) bool { ok, _ := path.Match(glob, name); return ok }; glob != "" && !slices.ContainsFunc(names, matches) {
-					t.Errorf("%s: there is no check %s", filepath.Base(page), glob)
-				}
-			}
-		}
-	}
 }

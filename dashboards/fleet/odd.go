@@ -16,11 +16,11 @@ func odd() panel.Panel {
 	}
 	return panel.Table(panel.Frame{
 		Title: "Properties in which a node is not as most of its kind",
-		Description: "Sums over all GPUs and NICs of a node, compared with nodes of as many GPUs of the same model: lanes and speed at most, " +
+		Description: "Sums over all GPUs and NICs of a node, compared with nodes of the same GPU model and, but for a missing few, as many of them: GPUs, lanes and speed at most, " +
 			"nearness of GPUs and NICs (gpu_nic_map), RDMA MTU, ports with PFC by priority. No check of the node itself may see it.",
 		Empty: "no recorded node differs from the majority of its kind", Width: 24, Height: 9,
 	},
-		[]panel.Label{panel.Node(), {Name: "property", Title: "Property"}, {Name: "gpus", Title: "GPUs"}, {Name: "vendor_id", Title: "Vendor"}, {Name: "device_id", Title: "Device"}},
+		[]panel.Label{panel.Node(), {Name: "property", Title: "Property"}, {Name: "gpus", Title: "GPUs up to"}, {Name: "vendor_id", Title: "Vendor"}, {Name: "device_id", Title: "Device"}},
 		[]panel.Column{
 			{Title: "Here", Expr: "max by (instance, " + kind + ") (" + differs + ")"},
 			{Title: "On most", Expr: of("median")},
