@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -23,7 +24,18 @@ func TestPageInBrowser(t *testing.T) {
 	root := unpack(t, hosts+"hgx-h100-8gpu.txtar")
 	d := startDaemon(t, program(t), "--path.rootfs="+root)
 	slow := startDaemon(t, program(t), "--path.rootfs="+unpack(t, hosts+"meta-8hca-downgraded.txtar"), "--no-collector.roce")
-	cmd := exec.Command(node, tools+"/page.mjs", d.url, slow.url, root+"/sys/bus/pci/devices/0000:19:00.0/current_link_width", "8", "pcie_width", os.Getenv("FABRICD_PAGES"))
+	fleet := t.TempDir()
+	for _, name := range []string{"hgx-h100-8gpu", "meta-8hca-downgraded"} {
+		recording, err := filepath.Abs(hosts + name + ".txtar")
+		if err == nil {
+			err = os.Symlink(recording, filepath.Join(fleet, name+".txtar"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := startDaemon(t, program(t), "--fleet="+fleet)
+	cmd := exec.Command(node, tools+"/page.mjs", d.url, slow.url, list.url+"/", root+"/sys/bus/pci/devices/0000:19:00.0/current_link_width", "8", "pcie_width", os.Getenv("FABRICD_PAGES"))
 	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)

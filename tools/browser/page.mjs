@@ -4,14 +4,15 @@
 // dark, with and without scripts, on paper. Then it writes to the file BREAK
 // what ails a link, and waits for the page to say so by itself.
 //
-// OTHER is the page of another node, of whose links some are slow.
+// OTHER is the page of another node, of whose links some are slow, and FLEET the list of
+// recorded nodes.
 //
-//   node page.mjs URL OTHER BREAK VALUE EXPECT [SCREENSHOTS]
+//   node page.mjs URL OTHER FLEET BREAK VALUE EXPECT [SCREENSHOTS]
 import { writeFileSync } from "node:fs";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 
-const [url, other, broken, value, expected, shots] = process.argv.slice(2);
+const [url, other, fleet, broken, value, expected, shots] = process.argv.slice(2);
 const problems = [];
 const complain = (what) => problems.push(what);
 
@@ -30,6 +31,29 @@ async function accessible(page, name) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => axe.run());
   for (const v of violations) complain(`${name}: ${v.id}: ${v.nodes[0].target} (${v.nodes.length}): ${v.nodes[0].failureSummary}`);
+}
+
+// The list of recorded nodes is read anew beside the reader, who stays where he is.
+async function listed(browser) {
+  for (const width of [360, 1600]) {
+    const page = await open(browser, { url: fleet, viewport: { width, height: 900 }, bypass: true });
+    await page.locator("#live.on").waitFor();
+    await accessible(page, `fleet, ${width} px`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) complain(`fleet, ${width} px: the page is ${over} px too wide`);
+    if (shots) await page.screenshot({ path: `${shots}/fleet-${width}.png`, fullPage: true });
+    await page.context().close();
+  }
+  const page = await open(browser, { url: fleet });
+  const link = page.locator("#nodes a").first();
+  await link.focus();
+  await page.evaluate(() => { window.same = document.activeElement; });
+  await page.waitForFunction(() => window.same && !window.same.isConnected, null, { timeout: 60000 }).catch(() => complain("the list of nodes is not read anew"));
+  if (!await link.evaluate((e) => e === document.activeElement)) complain("the list of nodes loses the focus");
+  await page.context().close();
+  const plain = await open(browser, { url: fleet, javaScriptEnabled: false });
+  if (await plain.locator('meta[http-equiv="refresh"]').count() !== 1) complain("without scripts the list of nodes does not refresh");
+  await plain.context().close();
 }
 
 // A node of eight GPUs fits on a sheet, on which nothing can be scrolled or unfolded, and which has no clock.
@@ -76,6 +100,7 @@ try {
   }
   await printed(browser, url);
   await printed(browser, other);
+  await listed(browser);
 
   const crowd = await (await browser.newContext()).newPage();
   await crowd.route("**/events", (r) => r.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "512 pages are live already\n" }));
@@ -107,6 +132,12 @@ try {
   console.log(`the page told of it after ${Date.now() - begin} ms`);
   if (!await page.evaluate(() => window.same)) complain("the page was loaded anew");
   if (!await page.locator("details").first().evaluate((d) => d.open)) complain("what was opened is closed by an update");
+  const focused = await page.evaluate(() => document.activeElement.localName);
+  if (focused !== "summary") complain(`the focus is lost by an update, to ${focused}`);
+  const nameless = await page.locator("details, [tabindex]").evaluateAll((list) => list.filter((e) => !e.id).map((e) => e.outerHTML.slice(0, 60)));
+  if (nameless.length) complain(`without an id they lose the focus or close: ${nameless}`);
+  const spoken = await page.locator("#live[role=status]").evaluate((e) => [...e.childNodes].filter((n) => n.ariaLive !== "off").map((n) => n.textContent).join(""));
+  if (spoken !== "live") complain(`what is read out at every update is ${spoken}`);
   if (shots) await page.screenshot({ path: `${shots}/page-broken.png`, fullPage: true });
 } catch (e) {
   complain(e.message);

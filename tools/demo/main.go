@@ -10,6 +10,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -39,6 +40,18 @@ func main() {
 	}
 }
 
+// free says whether the addresses can be had, before anything is promised of them.
+func free(fleet, prometheus string) error {
+	for flag, address := range map[string]string{"fleet": fleet, "prometheus": prometheus} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("-%s: %w (another one is free? make demo DEMOFLAGS=-%s=127.0.0.1:PORT)", flag, err, flag)
+		}
+		l.Close()
+	}
+	return nil
+}
+
 // demo runs until ctx is done, or a program that it needs ends.
 func demo(ctx context.Context, root, fleet, prometheus string) error {
 	dir, err := os.MkdirTemp("", "fabricd-demo-")
@@ -50,6 +63,9 @@ func demo(ctx context.Context, root, fleet, prometheus string) error {
 		return err
 	}
 	if err := configure(root, dir, fleet); err != nil {
+		return err
+	}
+	if err := free(fleet, prometheus); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -67,6 +83,9 @@ func demo(ctx context.Context, root, fleet, prometheus string) error {
 		return err
 	}
 	start("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+prometheus, "--log.level=error")
+	if err := ready(ctx, prometheus, ended); err != nil {
+		return err
+	}
 	fmt.Printf(`
   nodes        http://%s/   with a page each: what is wrong, why, what to do
   alerts       http://%s/alerts

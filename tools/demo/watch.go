@@ -19,12 +19,12 @@ type alert struct {
 	Annotations map[string]string
 }
 
-// ready waits until all nodes of the fleet have readings.
-func ready(ctx context.Context, fleet string, ended <-chan error) error {
+// ready waits until all nodes of the fleet have readings, or Prometheus its data.
+func ready(ctx context.Context, address string, ended <-chan error) error {
 	tick := time.NewTicker(patience / 10)
 	defer tick.Stop()
 	for {
-		if resp, err := http.Get("http://" + fleet + "/-/ready"); err == nil {
+		if resp, err := http.Get("http://" + address + "/-/ready"); err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return nil

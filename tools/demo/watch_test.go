@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,5 +27,24 @@ func TestReady(t *testing.T) {
 	ended <- errors.New("ended")
 	if err := ready(t.Context(), "127.0.0.1:1", ended); err == nil {
 		t.Error("waits for a fleet that has ended")
+	}
+}
+
+// A port that another program has is told of before anything starts, with the flag that chooses another.
+func TestPortsAreFree(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := l.Addr().String()
+	defer l.Close()
+	if err := free("127.0.0.1:0", taken); err == nil || !strings.Contains(err.Error(), "-prometheus=127.0.0.1:PORT") {
+		t.Error(err)
+	}
+	if err := free(taken, "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "-fleet=127.0.0.1:PORT") {
+		t.Error(err)
+	}
+	if err := free("127.0.0.1:0", "127.0.0.1:0"); err != nil {
+		t.Error(err)
 	}
 }

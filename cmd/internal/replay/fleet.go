@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fabricd/fabricd/cmd/internal/web"
 	"github.com/fabricd/fabricd/collectors"
@@ -66,7 +67,9 @@ func (f *Fleet) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", f.list)
 	mux.HandleFunc("GET /targets", f.targets)
-	mux.Handle("GET /assets/style.css", web.Assets())
+	for _, name := range []string{"style.css", "live.js", "icon.svg"} {
+		mux.Handle("GET /assets/"+name, web.Assets())
+	}
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "fabricd is alive") })
 	mux.HandleFunc("GET /-/ready", f.ready)
 	mux.HandleFunc("GET /{node}/", func(w http.ResponseWriter, r *http.Request) {
@@ -116,6 +119,12 @@ type line struct {
 	More   int                 // of those beside it
 }
 
+// An overview is the page of all nodes.
+type overview struct {
+	Time  string
+	Nodes []line
+}
+
 func (f *Fleet) list(w http.ResponseWriter, _ *http.Request) {
 	var lines []line
 	for _, name := range f.names() {
@@ -135,5 +144,5 @@ func (f *Fleet) list(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	f.page.Execute(w, lines) //nolint:errcheck // the client went away
+	f.page.Execute(w, overview{time.Now().UTC().Format(time.RFC3339), lines}) //nolint:errcheck // the client went away
 }
