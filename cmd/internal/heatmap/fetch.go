@@ -27,7 +27,7 @@ type Query struct {
 var ErrEmpty = errors.New("there is nothing to show")
 
 // answerless asks which targets that are fabricd's did not answer the newest scrape.
-const answerless = `(up{%[1]s} == 0 and on (cluster, job, instance) last_over_time(fabricd_build_info{%[1]s}[1d])) or up{job="fabricd",%[1]s} == 0`
+const answerless = `(up{%[1]s} == 0 and on (cluster, job, instance) last_over_time(fabricd_build_info{%[1]s}[1h])) or up{job="fabricd",%[1]s} == 0`
 
 // An asked is all that Prometheus was asked for one matrix.
 type asked struct {
