@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/fabricd/fabricd/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +42,7 @@ func (s *Sampler) sample() {
 		now = monotonic()
 		s.lastErr = s.layout.sample(deadline, now, monotonic)
 		end := monotonic()
-		s.account(end - now)
+		s.account(end-now, 1)
 		if s.stop.Load() {
 			return
 		}
@@ -68,11 +69,17 @@ func nextTick(deadline, every, now time.Duration) (next time.Duration, missed ui
 
 // watch lets the kernel's timer take samples for a second.
 func (s *Sampler) watch() {
-	c := s.layout.mem().control
-	if c.Interval != uint64(s.every) {
-		s.lastErr = s.layout.sweeper.(*kernel).start(s.every)
+	k, c := s.layout.sweeper.(*kernel), s.layout.mem().control
+	if c.Interval == 0 { // what one costs is to be known before the timer interrupts whatever runs
+		cost := c.CostNs
+		if s.lastErr = k.Sample(monotonic()); s.lastErr == nil {
+			s.account(time.Duration(c.CostNs-cost), enough)
+		}
 	}
-	ticks, cost := c.Ticks, c.CostNs
+	if c.Interval != uint64(s.every) {
+		s.lastErr = k.start(s.every)
+	}
+	before := *c
 	const patience = 200 * time.Millisecond // until it is seen that we are to stop
 	for now, end := monotonic(), monotonic()/publishEvery*publishEvery+publishEvery; now < end; now = monotonic() {
 		sleepUntil(min(end, now+patience))
@@ -80,22 +87,42 @@ func (s *Sampler) watch() {
 			return
 		}
 	}
-	if more := c.Ticks - ticks; more > 0 {
-		s.account(time.Duration((c.CostNs - cost) / more))
-	} else if s.lastErr == nil && s.every < publishEvery {
-		s.lastErr = errNoTicks
-	}
+	s.accountTimer(&before, monotonic())
 	s.publish(monotonic())
 }
+
+// accountTimer looks at what the timer's ticks cost since before, and whether
+// there were any.
+func (s *Sampler) accountTimer(before *bpf.QueueControl, now time.Duration) {
+	c := s.layout.mem().control
+	switch more := c.Ticks - before.Ticks; {
+	case more > 0:
+		s.account(time.Duration((c.CostNs-before.CostNs)/more), more)
+		s.lastErr = nil
+	case s.lastErr == nil && now-time.Duration(c.Last) > max(quietTicks*s.every, leastQuiet):
+		s.lastErr = errNoTicks
+	}
+}
+
+// The timer is at rest when for so many ticks, but at least for so long, none came.
+const (
+	quietTicks = 5
+	leastQuiet = 2 * time.Second
+)
 
 var errNoTicks = errors.New("the kernel's timer takes no samples")
 
 // after gives the next tick: ticks lie on a grid.
 func (s *Sampler) after(now time.Duration) time.Duration { return now - now%s.every + s.every }
 
-// account stretches the interval so that samples stay within their share.
-func (s *Sampler) account(cost time.Duration) {
-	s.cost += (cost - s.cost) / 16
+// enough is of how many samples the mean is believed at once: a single one may
+// have been held up.
+const enough = 16
+
+// account stretches the interval so that samples stay within their share. cost
+// is the mean of so many.
+func (s *Sampler) account(cost time.Duration, samples uint64) {
+	s.cost += (cost - s.cost) * time.Duration(min(samples, enough)) / enough
 	least := time.Duration(float64(s.cost) / share)
 	every := s.options.Every
 	if least > every {

@@ -36,7 +36,10 @@ type Sampler struct {
 	hot     int // interfaces of which columns are kept
 	lastErr error
 	shown   time.Duration // when snapshots were published last
-	bucket  [buckets]uint32
+	late    [buckets]uint64
+	// lastLate is what the memory, which wraps, had counted when it was shown last.
+	lastLate [buckets]uint32
+	bucket   [buckets]uint32
 }
 
 // Open prepares a Sampler; a live one begins at once. An error that is
@@ -51,6 +54,7 @@ func Open(h *probes.Host, o Options) (*Sampler, error) {
 	s.places = places
 	s.noteListed()
 	if h.Recorded() {
+		s.every = 0 // marks are no ticks
 		return s, nil
 	}
 	s.layout = newLayout(h, o, places, left, monotonic())
@@ -85,7 +89,7 @@ func (s *Sampler) Look(at time.Duration) (*Snapshot, error) {
 		return nil, err
 	}
 	o := s.options
-	o.Every = 0 // marks are no ticks
+	o.Every = 0
 	next := newLayout(s.h, o, places, left, at)
 	if s.layout != nil {
 		next.inherit(s.layout)
@@ -178,8 +182,9 @@ func (s *Sampler) publish(now time.Duration) {
 		Cost: time.Duration(m.control.CostNs), Queues: len(m.slots), LeftOut: l.left, Err: s.lastErr,
 	}
 	for b, n := range m.control.Late {
-		snapshot.Late.Counts[b] = uint64(n)
+		s.late[b] += uint64(n - s.lastLate[b])
 	}
+	s.lastLate, snapshot.Late.Counts = m.control.Late, s.late
 	snapshot.Late.Sum = time.Duration(m.control.LateNs).Seconds()
 	slot := 0
 	for i, p := range l.places {
