@@ -148,7 +148,7 @@ func stuck(r *row, e *collectors.Env[row]) collectors.Verdict {
 	case age >= limit:
 		return collectors.Verdictf(collectors.Fail, "%d bytes have been in flight for %s and none were completed (byte_queue_limits/inflight)%s", r.q.Inflight, age.Round(time.Second), r.stalled()).
 			Remedyf("is the link paused (ethtool -S %s, roce checks)? dmesg for the driver's messages; resetting the queue: ip link set %s down, then up", r.Name, r.Name).
-			With("inflight", r.q.Inflight).With("limit", r.q.Limit)
+			With("inflight", r.q.Inflight).With("limit", r.limit())
 	case r.timeouts.told() == unreadable:
 		return collectors.Verdictf(collectors.Unknown, "tx_timeout could not be read: %v", r.timeouts.Count.Err)
 	case r.timeouts.told() == absent && !r.Limits.OK:
@@ -174,6 +174,14 @@ func (r *row) moves(limit time.Duration) string {
 		return fmt.Sprintf("no bytes that stand still for %s", limit)
 	}
 	return fmt.Sprintf("no bytes that stand still for %s as far as the driver tells: it does not use byte queue limits", limit)
+}
+
+// limit is the queue's, for a person.
+func (r *row) limit() any {
+	if r.q.NoLimit != nil {
+		return "not known"
+	}
+	return r.q.Limit
 }
 
 // stalled tells of the stalls that the kernel counted.
@@ -212,6 +220,10 @@ func full(r *row, e *collectors.Env[row]) collectors.Verdict {
 		return collectors.Verdictf(collectors.Info, "bytes have been in flight for %s and none were completed: see nic_queue_stuck", age.Round(time.Second))
 	case r.idle():
 		return collectors.Verdictf(collectors.OK, "less than one packet a second is sent")
+	case r.q != nil && r.q.NoLimit != nil:
+		return collectors.Verdictf(collectors.Unknown, "the limit could not be read: %v", r.q.NoLimit)
+	case !r.Limits.OK && r.NoLimit != nil:
+		return collectors.Verdictf(collectors.Unknown, "the limit could not be read: %v", r.NoLimit)
 	case !r.Limits.OK:
 		return collectors.Verdictf(collectors.Unknown, "the driver does not use byte queue limits: %s", r.unlimited())
 	case r.q == nil:

@@ -18,22 +18,28 @@ func columns() collectors.Columns[row] {
 			return get(r.q), true
 		}
 	}
-	ratio := func(get func(queue.Counts) uint64) func(*row) (float64, bool) {
-		return active(func(q *queue.Queue) float64 { return float64(get(q.Window)) / float64(max(q.Window.Samples, 1)) })
+	limited := func(get func(*queue.Queue) float64) func(*row) (float64, bool) {
+		return func(r *row) (float64, bool) {
+			v, ok := active(get)(r)
+			return v, ok && r.q.NoLimit == nil
+		}
+	}
+	share := func(get func(queue.Counts) uint64) func(*queue.Queue) float64 {
+		return func(q *queue.Queue) float64 { return float64(get(q.Window)) / float64(max(q.Window.Samples, 1)) }
 	}
 	metrics := []collectors.Metric[row]{
 		{Name: "nic_queue_inflight_bytes", Help: "Bytes that a transmit queue has handed to the device and that are not sent yet, in the newest sample. Of queues that carried something in the last minute.", Source: "byte_queue_limits/inflight",
 			Get: active(func(q *queue.Queue) float64 { return float64(q.Inflight) })},
 		{Name: "nic_queue_limit_bytes", Help: "Byte queue limit: how much the queue may have in flight. The kernel adapts it.", Source: "byte_queue_limits/limit",
-			Get: active(func(q *queue.Queue) float64 { return float64(q.Limit) })},
+			Get: limited(func(q *queue.Queue) float64 { return float64(q.Limit) })},
 		{Name: "nic_queue_full_ratio", Help: "Share of the last minute's samples in which the queue was at its byte queue limit.", Source: "byte_queue_limits",
-			Get: ratio(func(c queue.Counts) uint64 { return c.Full })},
+			Get: limited(share(func(c queue.Counts) uint64 { return c.Full }))},
 		{Name: "nic_queue_stopped_ratio", Help: "Share of the last minute's samples in which the driver had stopped the queue: its ring is full. Where the kernel's program sees it.", Source: "netdev_queue.state",
 			Get: func(r *row) (float64, bool) {
 				if r.way == queue.Files {
 					return 0, false
 				}
-				return ratio(func(c queue.Counts) uint64 { return c.Stopped })(r)
+				return active(share(func(c queue.Counts) uint64 { return c.Stopped }))(r)
 			}},
 	}
 	metrics = append(metrics, counters()...)

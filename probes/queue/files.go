@@ -24,7 +24,8 @@ type files struct {
 // queueFiles are those of one slot.
 type queueFiles struct {
 	inflight, limit *probes.Attr // nil: there are none
-	err             error        // of the newest sample
+	err             error        // of the newest sample: what is in flight is not known
+	noLimit         error        // why the limit was not read when it was to be
 }
 
 // limitEvery is after how many samples the limit of a queue is read, in which
@@ -73,7 +74,7 @@ func (f *files) sample(deadline, now time.Duration, clock func() time.Duration) 
 			continue
 		}
 		var inflight, limit uint32
-		if inflight, limit, q.err = q.read(s.Limit, f.always || f.n%limitEvery == 1); q.err == nil {
+		if inflight, limit = q.read(s.Limit, f.always || f.n%limitEvery == 1); q.err == nil {
 			f.addSample(s, d, inflight, limit, now)
 		}
 	}
@@ -88,14 +89,20 @@ func (f *files) finish(d *bpf.QueueDevice, now time.Duration) {
 	}
 }
 
-// read reads a queue's state; of one that is empty the limit is read seldom.
-func (q *queueFiles) read(last uint32, always bool) (inflight, limit uint32, err error) {
-	if inflight, err = value(q.inflight); err != nil || inflight == 0 && !always {
-		return inflight, last, err
+// read reads a queue's state; of one that is empty the limit is read seldom. A
+// limit that cannot be read is 0: what is in flight is known without.
+func (q *queueFiles) read(last uint32, always bool) (inflight, limit uint32) {
+	if inflight, q.err = value(q.inflight); q.err != nil || inflight == 0 && !always {
+		if _, err := value(q.limit); always && err == nil && errors.Is(q.err, fs.ErrNotExist) {
+			q.err = errNoInflight
+		}
+		return inflight, last
 	}
-	limit, err = value(q.limit)
-	return inflight, limit, err
+	limit, q.noLimit = value(q.limit)
+	return inflight, limit
 }
+
+var errNoInflight = errors.New("there is a limit, and no inflight")
 
 func value(a *probes.Attr) (uint32, error) {
 	b, err := a.Read()
@@ -130,6 +137,13 @@ func (f *files) problem(slot int) error {
 		return err
 	}
 	return fmt.Errorf("queues/tx-%d/byte_queue_limits: %w", f.slots[slot].Queue, err)
+}
+
+func (f *files) noLimit(slot int) error {
+	if q := &f.queues[slot]; q.err == nil {
+		return q.noLimit
+	}
+	return nil
 }
 
 func (f *files) close() {

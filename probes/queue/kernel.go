@@ -106,4 +106,6 @@ func (k *kernel) start(every time.Duration) error {
 
 func (k *kernel) problem(int) error { return nil }
 
+func (k *kernel) noLimit(int) error { return nil }
+
 func (k *kernel) close() { k.Close() }

@@ -21,6 +21,8 @@ type sweeper interface {
 	// problem gives why a slot could not be read in the newest sample;
 	// fs.ErrNotExist: there are no files of it.
 	problem(slot int) error
+	// noLimit gives why a slot's limit is not known though what is in flight is.
+	noLimit(slot int) error
 	close()
 }
 
@@ -46,7 +48,11 @@ func (l *layout) problems() (list []error) {
 	slot := 0
 	for _, p := range l.places {
 		for n := range p.queues {
-			if err := l.problem(slot + n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := ofLimit(n, l.noLimit(slot+n))
+			if why := l.problem(slot + n); why != nil && !errors.Is(why, fs.ErrNotExist) {
+				err = why
+			}
+			if err != nil {
 				list = append(list, fmt.Errorf("%s: %w", p.name, err))
 				break
 			}
@@ -54,6 +60,14 @@ func (l *layout) problems() (list []error) {
 		slot += p.queues
 	}
 	return list
+}
+
+// ofLimit says of which queue's limit an error is; nil: of none.
+func ofLimit(queue int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("queues/tx-%d/byte_queue_limits/limit: %w", queue, err)
 }
 
 // newLayout prepares samples of places by the best way that there is.

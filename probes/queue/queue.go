@@ -88,6 +88,7 @@ type Netdev struct {
 	Active    []Queue       // those that carried something lately
 	Err       error         // why some queue could not be read
 	Unread    map[int]error // of which queues, and why: maxRows at most; nil: none, or of no queue it could be read
+	NoLimit   error         // why some queue's limit could not be read, though what it has in flight could
 	Heat      []Column
 }
 
@@ -95,6 +96,7 @@ type Netdev struct {
 type Queue struct {
 	Index           int
 	Inflight, Limit uint32
+	NoLimit         error // why its limit is not known; nil: it is
 	Backlog         uint32
 	Peaks           Peaks
 	// Window counts samples of the last minute.

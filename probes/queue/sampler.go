@@ -197,13 +197,13 @@ func (s *Sampler) publish(now time.Duration) {
 			at := &m.slots[slot]
 			n.queues[q].take(at, n, at.Peak[bank], now, &s.bucket)
 			at.Peak[bank] = 0
-			unread.add(&n.queues[q], l.problem(slot))
+			unread.add(&n.queues[q], l.problem(slot), l.noLimit(slot))
 			slot++
 		}
 		device.Peak[bank] = 0
 		s.column(n, now-s.shown)
 		out := n.show(now, time.Duration(m.control.Last))
-		out.Err, out.Unread = unread.first, unread.beside(len(n.queues))
+		out.Err, out.Unread, out.NoLimit = unread.first, unread.beside(len(n.queues)), unread.noLimit
 		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
 		snapshot.Netdevs = append(snapshot.Netdevs, out)
 	}

@@ -34,9 +34,10 @@ type netdevTotal struct {
 
 // queueTotal is what is kept of a queue.
 type queueTotal struct {
-	last   bpf.QueueSlot
-	unread bool    // in the newest sample
-	recent *recent // nil: it never carried anything
+	last    bpf.QueueSlot
+	unread  bool    // in the newest sample
+	noLimit error   // in the newest sample with one
+	recent  *recent // nil: it never carried anything
 }
 
 // recent is the last minute of a queue that carries something.
@@ -138,7 +139,7 @@ func (q *queueTotal) show(now, sampled time.Duration) (out Queue, ok bool) {
 	if r == nil || q.unread || s.Inflight == 0 && now-r.active > window*time.Second {
 		return out, false
 	}
-	out = Queue{Index: int(s.Queue), Inflight: s.Inflight, Limit: s.Limit, Backlog: s.Backlog, Peaks: r.peaks.show(), Total: counted(s)}
+	out = Queue{Index: int(s.Queue), Inflight: s.Inflight, Limit: s.Limit, NoLimit: q.noLimit, Backlog: s.Backlog, Peaks: r.peaks.show(), Total: counted(s)}
 	for _, c := range r.counts {
 		out.Window = out.Window.plus(c)
 	}
@@ -169,14 +170,15 @@ func (n *netdevTotal) warm(c Column) {
 
 // unread collects which queues of an interface could not be read.
 type unread struct {
-	first error
-	count int
-	some  map[int]error // maxRows at most
+	first, noLimit error
+	count          int
+	some           map[int]error // maxRows at most
 }
 
 // add notes of a queue why it could not be read; files that are not there say nothing.
-func (u *unread) add(q *queueTotal, err error) {
-	q.unread = err != nil
+func (u *unread) add(q *queueTotal, err, noLimit error) {
+	q.unread, q.noLimit = err != nil, ofLimit(int(q.last.Queue), noLimit)
+	u.noLimit = cmp.Or(u.noLimit, q.noLimit)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -30,6 +30,7 @@ type Sample struct {
 	Index           int
 	Limits          bool // the driver has been seen to use byte queue limits
 	Inflight, Limit uint32
+	NoLimit         bool   // its limit could not be read
 	Waits           bool   // what waits above is seen
 	Backlog         uint32 // waits above this queue, or above those that share with it
 }
@@ -177,7 +178,7 @@ func (w *watcher) look(deadline, now time.Duration) error {
 		}
 		w.seen[i] = s.Samples
 		w.sweep.Queues = append(w.sweep.Queues, Sample{
-			Netdev: l.places[s.Device-1].name, Index: int(s.Queue), Limits: d.Used != 0, Inflight: s.Inflight, Limit: s.Limit, Waits: d.Backlogs != w.waits[s.Device-1], Backlog: s.Backlog,
+			Netdev: l.places[s.Device-1].name, Index: int(s.Queue), Limits: d.Used != 0, Inflight: s.Inflight, Limit: s.Limit, NoLimit: l.noLimit(i) != nil, Waits: d.Backlogs != w.waits[s.Device-1], Backlog: s.Backlog,
 		})
 	}
 	for i := range m.devices {
