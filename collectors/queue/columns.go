@@ -42,7 +42,15 @@ func columns() collectors.Columns[row] {
 				return active(share(func(c queue.Counts) uint64 { return c.Stopped }))(r)
 			}},
 	}
-	metrics = append(metrics, counters()...)
+	metrics = append(metrics, collectors.Metric[row]{
+		Name: "nic_queue_stalls_total", Kind: collectors.Counter, Help: "Times that bytes were in flight and none completed for longer than the queue's threshold. Absent where none is set (stall_thrs), and in kernels before 6.9.", Source: "byte_queue_limits/stall_cnt",
+		Get: func(r *row) (float64, bool) {
+			if s := r.Stalls[r.index]; s != nil {
+				return float64(s.Count), true
+			}
+			return 0, false
+		},
+	})
 	for _, w := range windows() {
 		metrics = append(metrics, collectors.Metric[row]{
 			Name: "nic_queue_peak_bytes", Help: "Most bytes in flight in a sample of the last 1, 10 or 60 s.", Source: "byte_queue_limits/inflight",
@@ -51,34 +59,6 @@ func columns() collectors.Columns[row] {
 		})
 	}
 	return collectors.Columns[row]{Labels: []collectors.Label[row]{netdev, number}, Metrics: metrics, Checks: checks()}
-}
-
-// counters are those of a queue that are read once a reading or less.
-func counters() []collectors.Metric[row] {
-	discipline := func(get func(Counts) uint64) func(*row) (float64, bool) {
-		return func(r *row) (float64, bool) {
-			if r.Qdiscs == nil {
-				return 0, false
-			}
-			c, ok := r.Qdiscs.ByQueue[r.index]
-			return float64(get(c)), ok
-		}
-	}
-	return []collectors.Metric[row]{
-		{Name: "nic_queue_timeouts_total", Kind: collectors.Counter, Help: "Times that the kernel's watchdog found the queue stopped for too long.", Source: "queues/tx-N/tx_timeout",
-			Get: func(r *row) (float64, bool) { return float64(r.timeouts.Count.V), r.timeouts.Count.OK && r.index >= 0 }},
-		{Name: "nic_queue_stalls_total", Kind: collectors.Counter, Help: "Times that bytes were in flight and none completed for longer than the queue's threshold. Absent where none is set (stall_thrs), and in kernels before 6.9.", Source: "byte_queue_limits/stall_cnt",
-			Get: func(r *row) (float64, bool) {
-				if s := r.Stalls[r.index]; s != nil {
-					return float64(s.Count), true
-				}
-				return 0, false
-			}},
-		{Name: "nic_queue_drops_total", Kind: collectors.Counter, Help: "Packets that the queueing discipline of this queue dropped.", Source: "RTM_GETQDISC",
-			Get: discipline(func(c Counts) uint64 { return c.Drops })},
-		{Name: "nic_queue_requeues_total", Kind: collectors.Counter, Help: "Packets that the driver handed back to the queueing discipline of this queue.", Source: "RTM_GETQDISC",
-			Get: discipline(func(c Counts) uint64 { return c.Requeues })},
-	}
 }
 
 // A peakWindow is one of the rolling windows of peaks.

@@ -11,8 +11,10 @@ import (
 func netdevColumns() collectors.Columns[Netdev] {
 	netdev := collectors.Label[Netdev]{Name: "netdev", Get: func(n *Netdev) string { return n.Name }}
 	return collectors.Columns[Netdev]{
-		Labels:  []collectors.Label[Netdev]{netdev},
-		Metrics: slices.Concat(depths(), bursts(), totalPeaks(netdev), qdiscCounters()),
+		Labels: []collectors.Label[Netdev]{netdev},
+		Metrics: slices.Concat(depths(), bursts(), totalPeaks(netdev), qdiscCounters(), []collectors.Metric[Netdev]{
+			{Name: "nic_timeouts_total", Kind: collectors.Counter, Help: "Times that the kernel's watchdog found a transmit queue of the interface stopped for too long, over all of its queues.", Source: "queues/tx-N/tx_timeout", Get: timeoutsOf},
+		}),
 	}
 }
 

@@ -75,6 +75,7 @@ func newSpec() collectors.Spec[Reading] {
 		},
 		Tables: []collectors.Table[Reading]{
 			collectors.Derive(rows, columns()),
+			collectors.Rows(countedQueues, countedColumns()),
 			collectors.Rows(func(r *Reading) []Netdev { return r.Netdevs }, netdevColumns()),
 			collectors.Rows(func(r *Reading) []Reading { return []Reading{*r} }, samplerColumns()),
 		},
