@@ -54,10 +54,18 @@ func (d *durationValue) String() string { return d.to.String() }
 func (d *durationValue) Set(s string) error {
 	v, err := duration(s)
 	if err != nil || v < d.least || v > d.most {
-		return fmt.Errorf("%s %q: want a duration from %s to %s, such as 3s", d.flag, s, d.least, d.most)
+		return fmt.Errorf("%s %q: want a duration from %s to %s, such as %s", d.flag, s, d.least, d.most, d.example())
 	}
 	*d.to = v
 	return nil
+}
+
+// example is a duration that is taken.
+func (d *durationValue) example() time.Duration {
+	if usual := 3 * time.Second; usual >= d.least && usual <= d.most {
+		return usual
+	}
+	return min(10*max(d.least, time.Millisecond), d.most)
 }
 
 // duration reads one as Go writes it (1m30s, 0.5s) or Prometheus does (1d, 2w).

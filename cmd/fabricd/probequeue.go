@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -32,10 +33,10 @@ type queueFlags struct {
 func (a *app) probeQueueCommand(parent *kingpin.CmdClause) {
 	var f queueFlags
 	a.actions["probe queue"] = func() error { return a.probeQueue(&f) }
-	c := parent.Command("queue", "Watch transmit queues: how many bytes are in flight, and above them, many times a second. It only reads. In a terminal the picture is drawn in place; a summary follows. Exit status 1: an interface went away meanwhile; 3: there is none to watch.")
+	c := parent.Command("queue", "Watch transmit queues: how many bytes are in flight, and above them, many times a second. It only reads. In a terminal the picture is drawn in place; a summary follows. Exit status 1: an interface went away meanwhile; 3: there is none to watch, or no queue could be read.")
 	c.Flag("netdev", "Interface to watch, of whatever kind (repeatable); by default all that belong to hardware.").PlaceHolder("NAME").StringsVar(&f.netdevs)
 	durationVar(c.Flag("interval", "Time between two looks, from 1ms to 1s.").PlaceHolder("1ms"), "--interval", &f.every, fastest, fastest, slowest)
-	durationVar(c.Flag("for", "How long to watch; by default until it is interrupted.").PlaceHolder("10s"), "--for", &f.length, 0, fastest, 30*24*time.Hour)
+	durationVar(c.Flag("for", "How long to watch; by default until it is interrupted.").PlaceHolder("DURATION"), "--for", &f.length, 0, fastest, 30*24*time.Hour)
 	enumVar(c.Flag("format", "text, or csv with every sample."), "--format", &f.format, "text", "csv")
 }
 
@@ -52,10 +53,11 @@ func (a *app) probeQueue(f *queueFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var gone []string
-	o := queue.Options{Every: f.every, Netdevs: f.netdevs, Gone: func(name string) { gone = append(gone, name) }}
+	w := &queueWatch{unread: map[string]bool{}}
+	o := queue.Options{Every: f.every, Netdevs: f.netdevs, Gone: func(name string) { w.gone = append(w.gone, name) }}
 	watch := func(take func(*queue.Sweep) error) error {
 		err := queue.Watch(ctx, h, o, func(s *queue.Sweep) error {
+			w.note(s)
 			if err := take(s); err != nil {
 				return err
 			}
@@ -72,14 +74,50 @@ func (a *app) probeQueue(f *queueFlags) error {
 	if f.format == "csv" {
 		c := queueview.NewCSV(a.stdout)
 		err = errors.Join(watch(c.Add), c.Flush())
+		for _, text := range slices.Sorted(maps.Keys(w.unread)) {
+			fmt.Fprintln(a.stderr, "fabricd: could not be read: "+text)
+		}
 	} else {
 		err = a.watchQueues(h, watch)
 	}
-	if err == nil && len(gone) > 0 {
-		slices.Sort(gone)
-		return exitError{exitWarn, fmt.Errorf("went away, or got another name, while it was watched: %s", strings.Join(gone, ", "))}
+	if err != nil {
+		return err
 	}
-	return err
+	return w.verdict()
+}
+
+// A queueWatch is what the exit status of probe queue depends on.
+type queueWatch struct {
+	gone   []string
+	seen   bool            // some queue
+	unread map[string]bool // what could not be read, and why; maxUnreadQueues at most
+}
+
+const maxUnreadQueues = 64
+
+func (w *queueWatch) note(s *queue.Sweep) {
+	w.seen = w.seen || len(s.Queues) > 0
+	if !s.Asked {
+		return
+	}
+	for _, err := range s.Unread {
+		if len(w.unread) < maxUnreadQueues {
+			w.unread[probes.Printable(err.Error())] = true
+		}
+	}
+}
+
+func (w *queueWatch) verdict() error {
+	slices.Sort(w.gone)
+	switch {
+	case len(w.gone) > 0:
+		return exitError{exitWarn, fmt.Errorf("went away, or got another name, while it was watched: %s", strings.Join(slices.Compact(w.gone), ", "))}
+	case !w.seen && len(w.unread) > 0:
+		return exitError{exitUnknown, errors.New("no queue could be read")}
+	case !w.seen:
+		return exitError{exitUnknown, errors.New("no queue tells what it holds: there are no byte queue limits")}
+	}
+	return nil
 }
 
 // errEnough ends watching.

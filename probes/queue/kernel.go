@@ -57,7 +57,7 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 // refusal says what a kernel that refuses BPF lacks, or we do: capabilities.
 func refusal(err error, missing []string) error {
 	switch {
-	case errors.Is(err, fs.ErrPermission) && len(missing) > 0: // EPERM, and EACCES from the verifier
+	case (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL)) && len(missing) > 0: // EPERM, and EACCES or EINVAL from the verifier
 		return fmt.Errorf("BPF is not permitted without %s", strings.Join(missing, " and "))
 	case errors.Is(err, syscall.EPERM):
 		return errors.New("BPF is not permitted: a lockdown, or a filter of system calls")

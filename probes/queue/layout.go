@@ -43,7 +43,8 @@ func countQueues(places []place) int {
 	return n
 }
 
-// problems gives why queues could not be read, one for each interface.
+// problems gives why queues could not be read, one for each interface, and
+// which are left out.
 func (l *layout) problems() (list []error) {
 	slot := 0
 	for _, p := range l.places {
@@ -58,6 +59,9 @@ func (l *layout) problems() (list []error) {
 			}
 		}
 		slot += p.queues
+		if p.left > 0 {
+			list = append(list, fmt.Errorf("%s: %d of %d queues: there are more than %d in all", p.name, p.left, p.left+p.queues, maxQueues))
+		}
 	}
 	return list
 }

@@ -27,6 +27,7 @@ type place struct {
 	mtu     int
 	rate    int // of its link in Mb/s; 0: not known
 	queues  int
+	left    int  // more queues, which are too many
 	limits  bool // some queue has files of byte queue limits
 }
 
@@ -64,8 +65,9 @@ func find(h *probes.Host, names []string) (list []place, left int, err error) {
 			continue
 		}
 		if over := total + p.queues - maxQueues; over > 0 {
-			left += min(over, p.queues)
-			p.queues -= min(over, p.queues)
+			p.left = min(over, p.queues)
+			left += p.left
+			p.queues -= p.left
 		}
 		total += p.queues
 		list = append(list, p)

@@ -65,7 +65,7 @@ type Snapshot struct {
 	Netdevs []Netdev
 	Err     error // no sample could be taken
 
-	stale bool // an interface has another number of queues than is sampled
+	stale bool // an interface went, or has another number of queues than is sampled
 }
 
 // A Netdev is what was seen of one interface since it is sampled.

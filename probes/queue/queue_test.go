@@ -124,6 +124,15 @@ func TestTooMany(t *testing.T) {
 	if v := play(t, h); v.Queues != maxQueues || v.LeftOut != 20000-maxQueues || v.Netdevs[1].Queues != maxQueues-10000 {
 		t.Errorf("%d queues, %d left out", v.Queues, v.LeftOut)
 	}
+	err = Watch(t.Context(), h, Options{}, func(s *Sweep) error {
+		if len(s.Unread) != 1 || s.Unread[0].Error() != "b: 3616 of 10000 queues: there are more than 16384 in all" {
+			t.Errorf("%v", s.Unread)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // What cannot be read is told while it is watched.
@@ -153,6 +162,8 @@ func TestRefusal(t *testing.T) {
 	}{
 		{syscall.EPERM, []string{"CAP_BPF", "CAP_PERFMON"}, "CAP_BPF and CAP_PERFMON"},
 		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EACCES), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), nil, "verifier refuses the program: invalid argument"},
 		{syscall.EPERM, nil, "lockdown"},
 		{fmt.Errorf("load BTF: %w", syscall.ENOSYS), nil, "CONFIG_BPF_SYSCALL"},
 		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory"},

@@ -3,8 +3,13 @@
 package queue
 
 import (
+	"errors"
+	"fmt"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fabricd/fabricd/bpf"
 )
 
 // A timer without ticks is told of when some should have come, and not any
@@ -64,5 +69,28 @@ func TestLatenessWraps(t *testing.T) {
 	v, err := s.Look(2 * time.Second)
 	if err != nil || v.Late.Counts[0] != 2*(1<<32-2)+3 || v.Every != 0 {
 		t.Errorf("%+v, every %s, %v", v.Late.Counts[0], v.Every, err)
+	}
+}
+
+// Interfaces are listed anew when one went: another may have come in its place.
+func TestOther(t *testing.T) {
+	for _, test := range []struct {
+		place place
+		d     bpf.QueueDevice
+		err   error
+		want  bool
+	}{
+		{place{queues: 4}, bpf.QueueDevice{Present: 1, Queues: 4}, nil, false},
+		{place{queues: 4}, bpf.QueueDevice{Present: 1, Queues: 8}, nil, true},
+		{place{queues: 4, left: 4}, bpf.QueueDevice{Present: 1, Queues: 8}, nil, false},
+		{place{queues: 4}, bpf.QueueDevice{Queues: 4}, nil, true},
+		{place{queues: 4}, bpf.QueueDevice{Present: 1}, nil, false}, // files do not tell how many there are
+		{place{queues: 4}, bpf.QueueDevice{Present: 1}, fmt.Errorf("queues/tx-0: %w", syscall.ENODEV), true},
+		{place{queues: 4}, bpf.QueueDevice{Present: 1}, errors.New("EIO"), false},
+		{place{left: 4}, bpf.QueueDevice{}, nil, false},
+	} {
+		if got := test.place.other(&test.d, test.err); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
 	}
 }

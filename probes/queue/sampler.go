@@ -3,8 +3,10 @@
 package queue
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
@@ -204,11 +206,23 @@ func (s *Sampler) publish(now time.Duration) {
 		s.column(n, now-s.shown)
 		out := n.show(now, time.Duration(m.control.Last))
 		out.Err, out.Unread, out.NoLimit = unread.first, unread.beside(len(n.queues)), unread.noLimit
-		snapshot.stale = snapshot.stale || device.Present != 0 && device.Queues != 0 && int(device.Queues) != p.queues && l.left == 0
+		snapshot.stale = snapshot.stale || p.other(device, out.Err)
 		snapshot.Netdevs = append(snapshot.Netdevs, out)
 	}
 	s.shown = now
 	s.newest.Store(snapshot)
+}
+
+// other says whether an interface is not the one that was listed any more: it
+// went, or has another number of queues.
+func (p place) other(d *bpf.QueueDevice, err error) bool {
+	switch {
+	case p.queues == 0: // nobody looks at it
+		return false
+	case d.Present == 0, errors.Is(err, syscall.ENODEV):
+		return true
+	}
+	return d.Queues != 0 && int(d.Queues) != p.queues+p.left
 }
 
 // column keeps the second's numbers of an interface that carries something.

@@ -19,9 +19,10 @@ type Sweep struct {
 	Way    Way
 	Why    string // no better way
 	Queues []Sample
-	// Unread says why queues cannot be read, one for each interface; it is
-	// renewed every second.
+	// Unread says why queues cannot be read, one for each interface, and which
+	// are left out; it is renewed every second, with Asked.
 	Unread []error
+	Asked  bool
 }
 
 // A Sample is one queue at a moment.
@@ -166,7 +167,7 @@ func (w *watcher) look(deadline, now time.Duration) error {
 	if err := l.sample(deadline, now, monotonic); err != nil {
 		return err
 	}
-	if now >= w.asked+checkEvery || w.h.Recorded() {
+	if w.sweep.Asked = now >= w.asked+checkEvery || w.h.Recorded(); w.sweep.Asked {
 		w.asked, w.sweep.Unread = now, l.problems()
 	}
 	m := l.mem()

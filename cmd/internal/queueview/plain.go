@@ -21,7 +21,10 @@ func (v *View) Lines(w io.Writer) error {
 	for _, l := range v.queues {
 		if l.recent > 0 {
 			limit := "without limit"
-			if l.limits {
+			switch {
+			case l.limits && !l.limited:
+				limit = "limit not known"
+			case l.limits:
 				limit = "limit " + size(l.limit)
 			}
 			fmt.Fprintf(&b, "%7.1fs  %s tx %d: peak %s, %s, occupied in %.1f %% of %d samples\n",
@@ -43,14 +46,20 @@ func (v *View) Summary(w io.Writer) error {
 	list, idle := v.shown(len(v.queues))
 	for _, l := range list {
 		fmt.Fprintf(&b, "%s tx %d: half of the samples at most %s, 99 %% at most %s, peak %s; ", l.netdev, l.index, size(l.quantile(0.5)), size(l.quantile(0.99)), size(l.peak))
-		if l.limits {
+		switch {
+		case l.limits && !l.limited:
+			b.WriteString("its limit is not known\n")
+		case l.limits:
 			fmt.Fprintf(&b, "at its limit (%s now) in %.1f %%\n", size(l.limit), 100*float64(l.full)/float64(l.samples))
-		} else {
+		default:
 			b.WriteString("no byte queue limits: only what waits above the queue is seen\n")
 		}
 	}
 	if idle > 0 {
-		fmt.Fprintf(&b, "%d queues with nothing in any sample%s\n", idle, v.unlimited())
+		b.WriteString(queues(idle) + " with nothing in any sample" + v.above() + "\n")
+	}
+	if text := v.blind(); text != "" {
+		b.WriteString(text + "\n")
 	}
 	for _, text := range v.unread {
 		b.WriteString("could not be read: " + text + "\n")
@@ -63,21 +72,39 @@ func (v *View) Summary(w io.Writer) error {
 	return err
 }
 
-// unlimited names the interfaces that were not seen to use byte queue limits.
-func (v *View) unlimited() string {
-	limits := map[string]bool{}
-	var names []string
-	for _, l := range v.queues {
-		if _, ok := limits[l.netdev]; !ok {
-			names = append(names, l.netdev)
-		}
-		limits[l.netdev] = limits[l.netdev] || l.limits
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return limits[name] })
-	if len(names) == 0 {
+// blind names the interfaces of whose queues nothing is seen: nothing says that
+// they were empty.
+func (v *View) blind() string {
+	n, names := v.unlimited(false)
+	if n == 0 {
 		return ""
 	}
-	return "; no byte queue limits as far as was seen: " + strings.Join(names, ", ")
+	return "blind to " + queues(n) + ": the driver was not seen to use byte queue limits: " + names
+}
+
+// above names those of which only what waits above the queues is seen.
+func (v *View) above() string {
+	n, names := v.unlimited(true)
+	if n == 0 {
+		return ""
+	}
+	return "; only what waits above the queue is seen of " + names
+}
+
+// unlimited counts and names what was not seen to use byte queue limits, and of
+// which what waits above is seen or not.
+func (v *View) unlimited(waits bool) (n int, names string) {
+	var list []string
+	for _, l := range v.queues {
+		if l.limits || l.waits != waits {
+			continue
+		}
+		n++
+		if !slices.Contains(list, l.netdev) {
+			list = append(list, l.netdev)
+		}
+	}
+	return n, strings.Join(list, ", ")
 }
 
 // A CSV writes every sample.
@@ -101,11 +128,11 @@ func (c *CSV) Add(s *queue.Sweep) error {
 		b = strconv.AppendFloat(b, s.At.Round(time.Microsecond).Seconds(), 'f', 6, 64)
 		b = append(append(b, ','), field(q.Netdev)...)
 		b = strconv.AppendUint(append(b, ','), uint64(q.Index), 10)
-		if q.Limits {
-			b = strconv.AppendUint(append(b, ','), uint64(q.Inflight), 10)
-			b = strconv.AppendUint(append(b, ','), uint64(q.Limit), 10)
-		} else {
-			b = append(b, ",,"...)
+		if b = append(b, ','); q.Limits {
+			b = strconv.AppendUint(b, uint64(q.Inflight), 10)
+		}
+		if b = append(b, ','); q.Limits && !q.NoLimit {
+			b = strconv.AppendUint(b, uint64(q.Limit), 10)
 		}
 		if b = append(b, ','); q.Waits {
 			b = strconv.AppendUint(b, uint64(q.Backlog), 10)

@@ -57,7 +57,9 @@ type key struct {
 // A line is what was seen of a queue.
 type line struct {
 	key
-	limits         bool
+	limits         bool // the driver uses byte queue limits
+	limited        bool // and the newest one is known
+	waits          bool // what waits above is seen
 	now, limit     uint64
 	peak           uint64
 	samples, full  uint64
@@ -99,7 +101,8 @@ func (v *View) Add(s *queue.Sweep) {
 
 func (l *line) add(q *queue.Sample, at int64) {
 	depth := uint64(q.Inflight) + uint64(q.Backlog)
-	l.limits = l.limits || q.Limits
+	l.limits, l.waits = l.limits || q.Limits, l.waits || q.Waits
+	l.limited = l.limits && !q.NoLimit
 	l.now, l.limit = depth, uint64(q.Limit)
 	l.samples++
 	l.recentSamples++
@@ -143,12 +146,13 @@ func (l *line) quantile(share float64) uint64 {
 }
 
 // shown lists the queues that carried something, the deepest first if there
-// are more than most.
+// are more than most. idle are those that are seen, and carried nothing.
 func (v *View) shown(most int) (list []*line, idle int) {
 	for _, l := range v.queues {
-		if l.peak > 0 {
+		switch {
+		case l.peak > 0:
 			list = append(list, l)
-		} else {
+		case l.limits || l.waits:
 			idle++
 		}
 	}
@@ -188,20 +192,27 @@ func (v *View) Draw(w io.Writer) error {
 // lines are those of the live view. None reaches the terminal's edge, and there
 // is room for the cursor below them: nothing scrolls.
 func (v *View) lines() []string {
-	list, idle := v.shown(max(v.look.Height-4, 1))
+	list, idle := v.shown(max(v.look.Height-5, 1))
 	const numbers = 68
 	strip := min(max(v.look.Width-numbers-1, 8), maxStrip)
 	lines := []string{v.head()}
 	for _, l := range list {
-		lines = append(lines, fmt.Sprintf("%-15s %4d %s %9s %9s %9s %9s %5.1f%%",
-			cut(l.netdev, 15), l.index, v.strip(l, strip), size(l.now), size(l.quantile(0.99)), size(l.peak), size(l.limit), 100*float64(l.full)/float64(max(l.samples, 1))))
+		limit, full := "-", "-"
+		if l.limited {
+			limit, full = size(l.limit), fmt.Sprintf("%.1f%%", 100*float64(l.full)/float64(max(l.samples, 1)))
+		}
+		lines = append(lines, fmt.Sprintf("%-15s %4d %s %9s %9s %9s %9s %6s",
+			cut(l.netdev, 15), l.index, v.strip(l, strip), size(l.now), size(l.quantile(0.99)), size(l.peak), limit, full))
 	}
 	if len(list) > 0 {
 		head := fmt.Sprintf("%-15s %4s %-*s %9s %9s %9s %9s %6s", "interface", "tx", strip, "last "+(time.Duration(strip)*step).String(), "now", "p99", "peak", "limit", "full")
 		lines = slices.Insert(lines, 1, head)
 	}
 	if idle > 0 {
-		lines = append(lines, fmt.Sprintf("%d queues with nothing in any sample", idle))
+		lines = append(lines, queues(idle)+" with nothing in any sample")
+	}
+	if text := v.blind(); text != "" {
+		lines = append(lines, text)
 	}
 	for i, text := range lines {
 		lines[i] = cut(text, max(v.look.Width-1, 1))
@@ -210,7 +221,7 @@ func (v *View) lines() []string {
 }
 
 func (v *View) head() string {
-	return fmt.Sprintf("%s: %d looks, %d missed, 99 %% within %s of their time, by %s", v.end.Round(step), v.sweeps, v.missed, v.lateness(), how(v.way))
+	return fmt.Sprintf("%s: %d looks, %d missed, 99 %% at most %s late, by %s", v.end.Round(step), v.sweeps, v.missed, v.lateness(), how(v.way))
 }
 
 // lateness gives how late 99 of 100 ticks were at most.
@@ -226,9 +237,9 @@ func (v *View) lateness() time.Duration {
 
 func how(w queue.Way) string {
 	if w == queue.Kernel {
-		return "a program in the kernel"
+		return "a BPF program"
 	}
-	return "files that are kept open"
+	return "open files"
 }
 
 // strip draws the peaks of the newest steps, on a logarithmic scale up to the
@@ -256,6 +267,14 @@ func (v *View) strip(l *line, n int) string {
 		}
 	}
 	return string(text)
+}
+
+// queues writes a number of them for a person.
+func queues(n int) string {
+	if n == 1 {
+		return "1 queue"
+	}
+	return fmt.Sprintf("%d queues", n)
 }
 
 // size writes a number of bytes for a person.

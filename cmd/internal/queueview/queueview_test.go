@@ -38,10 +38,11 @@ func TestDraw(t *testing.T) {
 		v := watched(test.look)
 		got := v.lines()
 		want := []string{
-			"1s: 1000 looks, 0 missed, 99 % within 66µs of their time, by a program in the …",
+			"1s: 1000 looks, 0 missed, 99 % at most 66µs late, by a BPF program",
 			"interface         tx last 1.1s         now       p99      peak     limit   full",
 			"eth0               0 " + test.strip + "       0 B    58 KiB    58 KiB    58 KiB   5.0%",
-			"2 queues with nothing in any sample",
+			"1 queue with nothing in any sample",
+			"blind to 1 queue: the driver was not seen to use byte queue limits: veth0",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -49,8 +50,8 @@ func TestDraw(t *testing.T) {
 		var b bytes.Buffer
 		v.Draw(&b) //nolint:errcheck // into memory
 		v.Draw(&b) //nolint:errcheck
-		if n := strings.Count(b.String(), "\x1b[4A"); n != 1 {
-			t.Errorf("it goes up %d times by four lines, not once", n)
+		if n := strings.Count(b.String(), "\x1b[5A"); n != 1 {
+			t.Errorf("it goes up %d times by five lines, not once", n)
 		}
 	}
 }
@@ -77,6 +78,31 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// What is not known is no 0: the limit of a driver that uses none, and one that
+// cannot be read.
+func TestNotKnown(t *testing.T) {
+	v := New(Look{Width: 80, Height: 24})
+	for range 2 {
+		v.Add(&queue.Sweep{Queues: []queue.Sample{
+			{Netdev: "veth0", Waits: true, Backlog: 5000}, {Netdev: "veth0", Index: 1, Waits: true}, {Netdev: "eth0", Limits: true, Inflight: 3000, NoLimit: true},
+		}})
+	}
+	lines := v.lines()
+	for _, text := range lines[2:4] {
+		if !strings.HasSuffix(text, "         -      -") {
+			t.Errorf("%q", text)
+		}
+	}
+	if len(lines) != 5 {
+		t.Errorf("%q", lines)
+	}
+	var b bytes.Buffer
+	v.Summary(&b) //nolint:errcheck // into memory
+	if got := b.String(); !strings.Contains(got, "peak 3000 B; its limit is not known\n") || !strings.Contains(got, "1 queue with nothing in any sample; only what waits above the queue is seen of veth0\n") || strings.Contains(got, "blind") {
+		t.Error(got)
+	}
+}
+
 func TestUnread(t *testing.T) {
 	v := New(Look{})
 	for range 3 {
@@ -97,9 +123,10 @@ func TestPlain(t *testing.T) {
 	}
 	v.Summary(&b) //nolint:errcheck
 	const want = `    1.0s  eth0 tx 0: peak 58 KiB, limit 58 KiB, occupied in 5.0 % of 1000 samples
-1s: 1000 looks, 0 missed, 99 % within 66µs of their time, by a program in the kernel
+1s: 1000 looks, 0 missed, 99 % at most 66µs late, by a BPF program
 eth0 tx 0: half of the samples at most 0 B, 99 % at most 58 KiB, peak 58 KiB; at its limit (58 KiB now) in 5.0 %
-2 queues with nothing in any sample; no byte queue limits as far as was seen: veth0
+1 queue with nothing in any sample
+blind to 1 queue: the driver was not seen to use byte queue limits: veth0
 RDMA traffic never enters these queues.
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -111,7 +138,7 @@ func TestCSV(t *testing.T) {
 	var b bytes.Buffer
 	c := NewCSV(&b)
 	s := queue.Sweep{At: 1500 * time.Microsecond, Queues: []queue.Sample{
-		{Netdev: `a,"b`, Index: 3, Limits: true, Inflight: 1, Limit: 2}, {Netdev: "veth0", Waits: true, Backlog: 4},
+		{Netdev: `a,"b`, Index: 3, Limits: true, Inflight: 1, Limit: 2}, {Netdev: "veth0", Waits: true, Backlog: 4}, {Netdev: "eth0", Limits: true, Inflight: 5, NoLimit: true},
 	}}
 	if err := c.Add(&s); err != nil {
 		t.Fatal(err)
@@ -120,7 +147,7 @@ func TestCSV(t *testing.T) {
 		t.Errorf("%g allocations", n)
 	}
 	c.Flush() //nolint:errcheck // into memory
-	if want := "seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n0.001500,\"a,\"\"b\",3,1,2,\n0.001500,veth0,0,,,4\n"; b.String() != want {
+	if want := "seconds,netdev,queue,inflight_bytes,limit_bytes,backlog_bytes\n0.001500,\"a,\"\"b\",3,1,2,\n0.001500,veth0,0,,,4\n0.001500,eth0,0,5,,\n"; b.String() != want {
 		t.Errorf("%q", b.String())
 	}
 }
