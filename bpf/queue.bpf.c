@@ -147,8 +147,10 @@ static __always_inline void begin(struct sweep *w, __u32 device)
 		return;
 	dev = (void *)find(w->net, d->ifindex);
 	d->present = dev != 0;
-	if (!dev)
+	if (!dev) {
+		d->depth = d->since = 0; // what lasts ends unseen
 		return;
+	}
 	bpf_core_read(&queues, sizeof(queues), &dev->_tx);
 	bpf_core_read(&w->n, sizeof(w->n), &dev->real_num_tx_queues);
 	d->queues = w->n;

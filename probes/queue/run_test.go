@@ -94,3 +94,21 @@ func TestOther(t *testing.T) {
 		}
 	}
 }
+
+// Columns stay in order and a second apart when the wall clock is set.
+func TestClockSet(t *testing.T) {
+	n := &netdevTotal{}
+	s := &Sampler{totals: map[string]*netdevTotal{"": n}}
+	begin := time.Unix(1796043600, 0)
+	for i, clock := range []time.Duration{0, 1003 * time.Millisecond, -time.Hour, time.Second - time.Hour, 24 * time.Hour} {
+		n.warm(Column{Time: s.wall(time.Duration(i+100)*time.Second, begin.Add(clock))})
+		for c := range n.heat {
+			if c > 0 && n.heat[c].Time.Sub(n.heat[c-1].Time) != time.Second {
+				t.Errorf("after %d: %v", i, n.heat)
+			}
+		}
+		if d := n.heat[i].Time.Sub(begin.Add(clock)).Abs(); d > time.Second/2 {
+			t.Errorf("%s from the clock", d)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type Sampler struct {
 	rounds  uint64
 	hot     int // interfaces of which columns are kept
 	lastErr error
+	epoch   time.Time     // the wall clock's time of the monotonic clock's 0
 	shown   time.Duration // when snapshots were published last
 	late    [buckets]uint64
 	// lastLate is what the memory, which wraps, had counted when it was shown last.
@@ -203,7 +204,7 @@ func (s *Sampler) publish(now time.Duration) {
 			slot++
 		}
 		device.Peak[bank] = 0
-		s.column(n, now-s.shown)
+		s.column(n, now)
 		out := n.show(now, time.Duration(m.control.Last))
 		out.Err, out.Unread, out.NoLimit = unread.first, unread.beside(len(n.queues)), unread.noLimit
 		snapshot.stale = snapshot.stale || p.other(device, out.Err)
@@ -226,14 +227,34 @@ func (p place) other(d *bpf.QueueDevice, err error) bool {
 }
 
 // column keeps the second's numbers of an interface that carries something.
-func (s *Sampler) column(n *netdevTotal, took time.Duration) {
+func (s *Sampler) column(n *netdevTotal, now time.Duration) {
 	if s.h.Recorded() || n.heat == nil && (s.bucket == [buckets]uint32{s.bucket[0]} || s.hot == maxHot) {
 		return
 	}
 	if n.heat == nil {
 		s.hot++
 	}
-	n.warm(Column{time.Now(), took, s.bucket})
+	n.warm(Column{s.wall(now, time.Now()), now - s.shown, s.bucket})
+}
+
+// wall gives the wall clock's time of now, which goes on as the monotonic clock
+// does. When the wall clock was set, the times of what is kept are too: they
+// stay in order, and their distances what they were.
+func (s *Sampler) wall(now time.Duration, clock time.Time) time.Time {
+	const drift = time.Second / 2
+	clock = clock.Round(0) // of the wall
+	set := clock.Sub(s.epoch.Add(now))
+	if set.Abs() <= drift {
+		return s.epoch.Add(now)
+	}
+	s.epoch = clock.Add(-now)
+	for _, n := range s.totals {
+		n.heat = slices.Clone(n.heat) // snapshots show the old one
+		for i := range n.heat {
+			n.heat[i].Time = n.heat[i].Time.Add(set)
+		}
+	}
+	return clock
 }
 
 // flip lets peaks go to the other bank and gives the one that is complete now:

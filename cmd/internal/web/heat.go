@@ -35,8 +35,16 @@ func (s *Site) heat(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(reading.Heat(since, r.FormValue("netdev"))) //nolint:errcheck // the client went away
 }
 
-// moment reads a time; nothing is the beginning of time.
+// moment reads a time that is past; nothing is the beginning of time. So is a
+// time to come: the clock was set back since it was told.
 func moment(text string, now time.Time) (t time.Time, ok bool) {
+	if t, ok = readTime(text, now); t.After(now.Add(time.Second)) {
+		return time.Time{}, ok
+	}
+	return t, ok
+}
+
+func readTime(text string, now time.Time) (t time.Time, ok bool) {
 	if text == "" {
 		return time.Time{}, true
 	}

@@ -25,6 +25,11 @@ func TestMoment(t *testing.T) {
 			t.Errorf("%q: %s %t", text, got.UTC(), ok)
 		}
 	}
+	for text, all := range map[string]bool{"1796043600": false, "1796043700": true, "2026-11-30T14:00:00Z": true, "": true} {
+		if got, ok := moment(text, now); !ok || got.IsZero() != all {
+			t.Errorf("%q: %s %t", text, got.UTC(), ok)
+		}
+	}
 	for _, text := range []string{"-2m", "x", "NaN", "1e300", "-1", "Inf"} {
 		if got, ok := moment(text, now); ok {
 			t.Errorf("%q is taken for %s", text, got)
