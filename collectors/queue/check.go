@@ -107,7 +107,7 @@ func checks() []collectors.Check[row] {
 		{
 			Name:   "nic_queue_full",
 			Help:   "Warns when in more than half of the samples of the last minute a queue was at its byte queue limit, or the limit was below two frames' size, while packets move.",
-			Silent: "a queue that is empty in most samples, or that sends small packets only: its limit is small because it needs no larger one; a stuck queue is nic_queue_stuck's. A driver that does not use byte queue limits is unknown.",
+			Silent: "a queue that is empty in most samples, or that sends small packets only: its limit is small because it needs no larger one; a stuck queue is nic_queue_stuck's. A driver that does not use byte queue limits, and a limit that cannot be read, are unknown.",
 			For:    30 * time.Second,
 			Thresholds: []collectors.Threshold{
 				{Name: "full_percent", Default: 50, Unit: "percent", Help: "of the samples; more warn"},
