@@ -124,7 +124,7 @@ func (r *running[R]) reconcile(ctx context.Context, v *View, live bool, attempts
 			u.cancel()
 			delete(r.units, name)
 			if reader := r.readers[name]; reader != nil {
-				reader.Close()
+				u.shut(reader)
 				delete(r.readers, name)
 			}
 		}
@@ -178,7 +178,7 @@ func (r *running[R]) readUnit(u *unit[R], at time.Duration) (value *R, err error
 		if value, err = u.guarded(reader, at); !errors.Is(err, ErrReopen) {
 			return value, err
 		}
-		reader.Close()
+		u.shut(reader)
 		delete(r.readers, u.name)
 	}
 	return nil, err

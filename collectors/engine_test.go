@@ -33,6 +33,7 @@ type source struct {
 	reads atomic.Int64
 	opens atomic.Int64
 	ended atomic.Int64
+	end   func(unit string)
 }
 
 type sourceReader struct {
@@ -49,7 +50,12 @@ func (r sourceReader) Read(time.Duration) (*gauge, error) {
 	return &gauge{r.unit, n}, err
 }
 
-func (r sourceReader) Close() { r.s.ended.Add(1) }
+func (r sourceReader) Close() {
+	r.s.ended.Add(1)
+	if r.s.end != nil {
+		r.s.end(r.unit)
+	}
+}
 
 // spec makes a collector of the source whose check warns from 10 on.
 func (s *source) spec(name string, every time.Duration, units ...string) Collector {
@@ -240,6 +246,24 @@ func TestPanicIsOneUnitsFailure(t *testing.T) {
 		}
 		if len(problems) != 1 || !strings.Contains(problems[0], "a bug") {
 			t.Errorf("logged %q; want it once", problems)
+		}
+	})
+}
+
+// A reader that cannot even be closed costs its unit alone.
+func TestPanicOnClosing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{end: func(string) { panic("a bug") }}
+		s.read = func(unit string) (float64, error) {
+			if unit == "replaced" && s.opens.Load() < 3 {
+				return 0, ErrReopen
+			}
+			return 1, nil
+		}
+		e := started(t, Options{Collectors: []Collector{s.spec("a", time.Second, "replaced", "good")}})
+		time.Sleep(5 * time.Second)
+		if n := testutil.CollectAndCount(e, "fabricd_a_value"); n != 2 || s.ended.Load() == 0 {
+			t.Errorf("%d series, %d readers closed", n, s.ended.Load())
 		}
 	})
 }

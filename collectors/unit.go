@@ -82,7 +82,7 @@ func (u *unit[R]) run(ctx context.Context, h *probes.Host, c *clock, attempted f
 		r, err := u.open(ctx, h)
 		if err == nil {
 			u.readAll(ctx, r, c, once)
-			r.Close()
+			u.shut(r)
 			continue
 		}
 		wait := u.rest(err, c.now())
@@ -99,6 +99,18 @@ func (u *unit[R]) open(ctx context.Context, h *probes.Host) (r Reader[R], err er
 		s.Sample(u.samples)
 	}
 	return r, err
+}
+
+// shut closes the unit's reader; a panic in it is counted, and no more than that.
+func (u *unit[R]) shut(r Reader[R]) {
+	var err error
+	defer func() {
+		if err != nil {
+			u.meter.failed(err)
+		}
+	}()
+	defer recovered(&err)
+	r.Close()
 }
 
 // rest files an error and says how long to leave the source alone.

@@ -59,7 +59,7 @@ type mouth struct {
 	n      *probes.Netdev
 	self   probes.Self
 	sender *lldp.Sender
-	frame  *lldp.Frame
+	frame  *lldp.Frame // that was sent last
 	next   time.Duration
 }
 
@@ -72,7 +72,7 @@ func newMouth(h *probes.Host, n *probes.Netdev) *mouth {
 }
 
 // speak sends the frame if it is time and there is link.
-func (m *mouth) speak(at time.Duration, link bool) (err error) {
+func (m *mouth) speak(at time.Duration, link bool) error {
 	if m == nil || !m.due(at, link) {
 		return nil
 	}
@@ -80,7 +80,8 @@ func (m *mouth) speak(at time.Duration, link bool) (err error) {
 	if n := find(inv, m.n.Name); n != nil { // its MTU may be another
 		m.n = n
 	}
-	if m.frame, err = NewSpeaker(inv, m.self).Frame(m.n); err != nil {
+	f, err := NewSpeaker(inv, m.self).Frame(m.n)
+	if err != nil {
 		return err
 	}
 	if m.sender == nil {
@@ -88,7 +89,11 @@ func (m *mouth) speak(at time.Duration, link bool) (err error) {
 			return err
 		}
 	}
-	return m.sender.Send(m.frame)
+	if err := m.sender.Send(f); err != nil {
+		return err
+	}
+	m.frame = f
+	return nil
 }
 
 // due says whether it is time: at once when the link is back, for with it the
@@ -109,6 +114,8 @@ func (m *mouth) close() {
 	if m == nil || m.sender == nil {
 		return
 	}
-	_ = m.sender.Send(m.frame.Shutdown()) // the neighbour forgets us by itself as well
+	if m.frame != nil {
+		_ = m.sender.Send(m.frame.Shutdown()) // the neighbour forgets us by itself as well
+	}
 	m.sender.Close()
 }
