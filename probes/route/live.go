@@ -119,10 +119,18 @@ func (s *State) address(_ byte, b []byte, names map[int]string) {
 	}
 }
 
+// routeActions are the kernel's numbers of routes to other machines, and of
+// those that keep packets from them.
+var routeActions = map[byte]Action{unix.RTN_UNICAST: Send, unix.RTN_BLACKHOLE: Blackhole, unix.RTN_UNREACHABLE: Unreachable, unix.RTN_PROHIBIT: Prohibit, unix.RTN_THROW: Throw}
+
 // route takes a struct rtmsg. Only routes to other machines count: none of the
 // machine's own addresses, of broadcasts, or from the cache.
 func (s *State) route(family byte, b []byte, names map[int]string) {
-	if len(b) < unix.SizeofRtMsg || b[7] != unix.RTN_UNICAST || binary.NativeEndian.Uint32(b[8:])&unix.RTM_F_CLONED != 0 {
+	if len(b) < unix.SizeofRtMsg || binary.NativeEndian.Uint32(b[8:])&unix.RTM_F_CLONED != 0 {
+		return
+	}
+	action, known := routeActions[b[7]]
+	if !known {
 		return
 	}
 	a := attributes(b[unix.SizeofRtMsg:])
@@ -133,6 +141,9 @@ func (s *State) route(family byte, b []byte, names map[int]string) {
 	r := Route{Table: int(b[4]), To: p, Gateway: address(a[unix.RTA_GATEWAY]), Netdev: names[number(a[unix.RTA_OIF])], Source: address(a[unix.RTA_PREFSRC])}
 	if t := a[unix.RTA_TABLE]; t != nil {
 		r.Table = number(t)
+	}
+	if action != Send {
+		r = Route{Action: action, Table: r.Table, To: r.To} // IPv6 names the loopback
 	}
 	s.Routes = append(s.Routes, r)
 }

@@ -29,8 +29,9 @@ type Address struct {
 	Prefix netip.Prefix `json:"prefix"`
 }
 
-// A Route leads to a network by way of an interface.
+// A Route leads to a network by way of an interface, or keeps packets from it.
 type Route struct {
+	Action  Action       `json:"action,omitempty"` // Send, or what refuses
 	Table   int          `json:"table"`
 	To      netip.Prefix `json:"to"` // of no bits: the default route
 	Gateway netip.Addr   `json:"gateway,omitzero"`
@@ -52,7 +53,7 @@ type Rule struct {
 	Other bool `json:"other,omitempty"`
 }
 
-// An Action is what a rule does.
+// An Action is what a rule or a route does with packets.
 type Action string
 
 // Actions. Lookup looks for a route in the rule's table; what is not found
@@ -64,6 +65,13 @@ const (
 	Blackhole   Action = "blackhole"
 	Unreachable Action = "unreachable"
 	Prohibit    Action = "prohibit"
+)
+
+// Actions of routes, beside the three that refuse. Throw ends the search of
+// the table, as if nothing were found there.
+const (
+	Send  Action = ""
+	Throw Action = "throw"
 )
 
 // Recorded is the name of a recording's answer.
@@ -102,6 +110,9 @@ func Parse(b []byte) (*State, error) {
 	}
 	for i := range s.Routes {
 		s.Routes[i].Netdev = probes.Printable(s.Routes[i].Netdev)
+		if a := s.Routes[i].Action; !slices.Contains([]Action{Send, Throw, Blackhole, Unreachable, Prohibit}, a) {
+			return nil, fmt.Errorf("%s: a route's action is %q", Recorded, a)
+		}
 	}
 	for _, r := range s.Rules {
 		if !slices.Contains([]Action{Lookup, Goto, Nop, Blackhole, Unreachable, Prohibit}, r.Action) {

@@ -95,8 +95,10 @@ func TestParse(t *testing.T) {
 	if err != nil || strings.Contains(s.Routes[0].Netdev, "\n") || s.Rules[0].Action != Prohibit {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := Parse([]byte(`{"rules": [{"action": "x\nreboot"}]}`)); err == nil || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
+	for _, text := range []string{`{"rules": [{"action": "x\nreboot"}]}`, `{"rules": [{"action": "throw"}]}`, `{"routes": [{"action": "x\nreboot"}]}`, `{"routes": [{"action": "goto"}]}`} {
+		if _, err := Parse([]byte(text)); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

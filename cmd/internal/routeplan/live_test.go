@@ -135,6 +135,17 @@ func TestTrafficTakesItsRail(t *testing.T) {
 	if _, after := plan(); !strings.Contains(after, "All 12 rules and routes are in force") {
 		t.Errorf("%s", after)
 	}
+	for i, kind := range []string{"blackhole", "unreachable", "prohibit", "throw"} {
+		run(t, fmt.Sprintf("ip route add %[1]s 10.%[2]d.0.0/16 table 101\nip -6 route add %[1]s fd%[2]d::/16 table 100", kind, 70+i))
+	}
+	p, again = plan()
+	if missing, _ := p.Missing(); missing != 0 || len(p.Surplus) != 8 || !strings.Contains(again, "\nip route del blackhole 10.70.0.0/16 table 101\n") {
+		t.Errorf("%s", again)
+	}
+	run(t, again)
+	if _, after := plan(); !strings.Contains(after, "All 12 rules and routes are in force") {
+		t.Errorf("%s", after)
+	}
 	run(t, "ip rule add from 10.0.1.0/24 prohibit priority 500")
 	if _, says := plan(); !strings.Contains(says, "0 of 12 rules and routes are not in force; 1 others") || !strings.Contains(says, "'from 10.0.1.0/24 prohibit priority 500'") {
 		t.Errorf("%s", says)

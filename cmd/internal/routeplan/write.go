@@ -74,6 +74,9 @@ func (i Item) command(verb string) string {
 	if verb == "add" {
 		verb = "replace"
 	}
+	if r.Action != route.Send {
+		verb += " " + string(r.Action)
+	}
 	text := fmt.Sprintf("%s route %s %s", ip(r.To.Addr()), verb, to(r.To))
 	if r.Gateway.IsValid() {
 		text += " via " + r.Gateway.String()
