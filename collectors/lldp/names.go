@@ -138,19 +138,32 @@ func samePort(plan string, n *lldp.Neighbour) match {
 }
 
 // sameName compares two names of ports. Names that are spelled alike are the
-// same. Others are compared only where both are of one family, the word before
-// the numbers, and have as many numbers; otherwise they say nothing of each
-// other: Ethernet12 may or may not be etp4, and is not 12.
+// same. What stands in parentheses behind one of them says nothing of the
+// other; behind both it is compared as well.
 func sameName(a, b string) match {
-	if a, b = strings.TrimSpace(a), strings.TrimSpace(b); a == "" || b == "" {
-		return unknown
+	a, inA := split(a)
+	b, inB := split(b)
+	m := sameWord(a, b)
+	if m == same && inA != "" && inB != "" {
+		return sameWord(inA, inB)
 	}
-	if strings.EqualFold(a, b) {
+	return m
+}
+
+// sameWord compares names without parentheses: only where both are of one
+// family, the word before the numbers, and of one form, which is as many
+// numbers with the same between them; otherwise they say nothing of each other:
+// Ethernet12 may or may not be etp4, and is not 12.
+func sameWord(a, b string) match {
+	switch {
+	case a == "" || b == "":
+		return unknown
+	case a == b:
 		return same
 	}
 	x, okX := parseName(a)
 	y, okY := parseName(b)
-	if !okX || !okY || x.family != y.family || len(x.numbers) != len(y.numbers) {
+	if !okX || !okY || x.family != y.family || x.form != y.form || len(x.numbers) != len(y.numbers) {
 		return unknown
 	}
 	return matched(slices.Equal(x.numbers, y.numbers))
@@ -159,6 +172,7 @@ func sameName(a, b string) match {
 // A name is a port's name taken apart: Ethernet1/12 is ethernet, 1 and 12.
 type name struct {
 	family  string
+	form    string // what is between the numbers, as trailingNumbers has it
 	numbers []string
 }
 
@@ -172,14 +186,14 @@ var families = map[string]string{
 	"hu": "hundredgige", "hundredgigabitethernet": "hundredgige", "100ge": "hundredgige",
 	"200ge": "twohundredgige", "twohundredgigabitethernet": "twohundredgige",
 	"fou": "fourhundredgige", "fh": "fourhundredgige", "fourhundredgigabitethernet": "fourhundredgige", "400ge": "fourhundredgige",
+	"swp":   "swp", // Cumulus
 	"eight": "eighthundredgige", "eighthundredgigabitethernet": "eighthundredgige", "800ge": "eighthundredgige",
 }
 
-// parseName takes a port's name apart: a word, then numbers with separators
-// between them, s before the lane of a port that is split (swp12s0), or a
-// letter for the lane (etp4a). Not ok is what is no name of a port.
+// parseName takes a port's name, in small letters, apart: a word, then numbers
+// with separators between them, s before the lane of a port that is split
+// (swp12s0), or a letter for the lane (etp4a). Not ok is what is no name of a port.
 func parseName(s string) (n name, ok bool) {
-	s = bare(strings.ToLower(s))
 	if n, ok := connector(s); ok {
 		return n, true
 	}
@@ -187,36 +201,43 @@ func parseName(s string) (n name, ok bool) {
 	if last := len(s) - 1; last > 0 && s[last] >= 'a' && s[last] <= 'h' && digit(s[last-1]) {
 		s, lane = s[:last], s[last:]
 	}
-	word, numbers := trailingNumbers(s)
-	n.numbers = numbers
-	if lane != "" {
-		n.numbers = append(n.numbers, lane)
+	word, numbers, form := trailingNumbers(s)
+	family, dashed := strings.TrimRight(word, " _-"), strings.HasSuffix(word, "-")
+	switch units := strings.IndexByte(form, '.'); {
+	case lane != "":
+		numbers, form = append(numbers, lane), form+"a" // the second lane is b here, and 1 or 2 elsewhere
+	case units >= 0 && hasUnits(family, dashed, units+1):
+		numbers, form = numbers[:units+1], form[:units]
 	}
-	family := strings.TrimRight(word, " _-")
-	if len(word)-len(family) > 1 || len(n.numbers) == 0 || strings.ContainsFunc(family, noLetter) || word != "" && family == "" {
+	if len(word)-len(family) > 1 || len(numbers) == 0 || strings.ContainsFunc(family, noLetter) || word != "" && family == "" {
 		return n, false
 	}
-	dashed := strings.HasSuffix(word, "-")
-	ok = true
-	if i := strings.LastIndexByte(s, '.'); dashed && i >= 0 && len(n.numbers) > 2 { // a unit: Juniper, SR Linux
-		n.numbers = n.numbers[:len(n.numbers)-1]
-		ok = s[i:] == ".0" // which is the interface
-	}
-	n.family = familyOf(family, dashed, len(n.numbers))
-	return n, ok
+	return name{familyOf(family, dashed, len(numbers)), form, numbers}, true
 }
 
-// bare takes off what some write behind a name: SONiC the port on the panel,
-// Eth4(Port4), and Nokia's SR OS the kind of Ethernet and a text of the
-// operator's, 1/1/c12/1, 100-Gig Ethernet, "gpu-07".
-func bare(s string) string {
-	if i := strings.IndexByte(s, '('); i > 0 {
-		return strings.TrimSpace(s[:i])
+// hasUnits says whether what follows a dot is a unit of the port before it, a
+// VLAN's or a logical one: so it is in names of Linux and of all vendors whose
+// words are known. Others number their ports with dots (port1.0.12).
+func hasUnits(word string, dashed bool, numbers int) bool {
+	if dashed { // Juniper, SR Linux; no leaf-1.2
+		return numbers > 1
 	}
+	return families[word] != ""
+}
+
+// split writes a name in small letters and takes off what some write behind it:
+// Nokia's SR OS the kind of Ethernet and a text of the operator's, 1/1/c12/1,
+// 100-Gig Ethernet, "gpu-07 (rail 3)"; SONiC in parentheses the port on the
+// panel, Eth4(Port4).
+func split(s string) (name, inside string) {
+	s = strings.TrimSpace(strings.ToLower(s))
 	if own, rest, ok := strings.Cut(s, ", "); ok && strings.Contains(own, "/") && strings.Contains(rest, "ethernet") {
-		return own
+		s = own
 	}
-	return s
+	if i := strings.IndexByte(s, '('); i > 0 {
+		return strings.TrimSpace(s[:i]), strings.Trim(s[i:], "() ")
+	}
+	return s, ""
 }
 
 // familyOf gives the word that all names of a family have. Short forms count
@@ -263,8 +284,9 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 // noLetter says whether a character has no place in the word before the numbers.
 func noLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
 
-// trailingNumbers splits the numbers off a name's end, without leading zeros.
-func trailingNumbers(s string) (word string, numbers []string) {
+// trailingNumbers splits the numbers off a name's end, without leading zeros,
+// and what is between them: a dash stands for a slash there.
+func trailingNumbers(s string) (word string, numbers []string, form string) {
 	end := len(s)
 	for {
 		from := end
@@ -280,7 +302,8 @@ func trailingNumbers(s string) (word string, numbers []string) {
 			break
 		}
 		end--
+		form = strings.ReplaceAll(s[end:from], "-", "/") + form
 	}
 	slices.Reverse(numbers)
-	return s[:end], numbers
+	return s[:end], numbers, form
 }
