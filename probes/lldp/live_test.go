@@ -447,16 +447,18 @@ func TestMasterLater(t *testing.T) {
 	port := b.open(n)
 	ear := port.source.(*live)
 	b.run("ip", "link", "add", "br0", "type", "bridge", "group_fwd_mask", "0x4000")
+	b.run("ip", "link", "add", "br1", "type", "bridge")
 	b.run("ip", "link", "set", "br0", "up")
-	for i, master := range [][]string{{"master", "br0"}, {"nomaster"}} {
+	b.run("ip", "link", "set", "br1", "up")
+	for i, master := range [][]string{{"master", "br0"}, {"nomaster"}, {"master", "br1"}, {"type", "bridge_slave", "group_fwd_mask", "0x4000"}} {
 		b.run("ip", append([]string{"link", "set", "fd0"}, master...)...)
 		ear.looked = ear.looked.Add(-lookAfter)
 		b.read(port)
-		if ear.tap != (i == 0) {
+		if ear.tap != (i == 0 || i == 3) {
 			t.Errorf("%v: tap is %v", master, ear.tap)
 		}
 		b.say(n, "ourselves") // which a tap would hear
-		b.inject("sw0", of(master[0], "1", 120))
+		b.inject("sw0", of(strings.Join(master, " "), "1", 120))
 		b.await(port, "neighbour", func(s *State) bool { return len(s.Neighbours) == i+1 })
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -205,17 +206,19 @@ func (r *recorded) listened() time.Duration {
 
 // swallowed says whether what is above an interface takes the frames before
 // those who ask for LLDP alone see them: Open vSwitch, or a bridge that
-// forwards them.
+// forwards them, from all its ports or from this one (net/bridge/br_input.c).
 func swallowed(h *probes.Host, netdev string, dir *probes.Dir) bool {
 	master, err := dir.Readlink("master")
 	if err != nil || path.Base(master) == "ovs-system" {
 		return err == nil
 	}
-	const nearestBridge = 1 << 0x0e
-	b, err := h.ReadFile(path.Join(netdev, "master/bridge/group_fwd_mask"))
-	if err != nil {
-		return false
-	}
-	mask, err := strconv.ParseUint(strings.TrimSpace(string(b)), 0, 32)
-	return err == nil && mask&nearestBridge != 0
+	return slices.ContainsFunc([]string{"master/bridge/group_fwd_mask", "brport/group_fwd_mask"}, func(file string) bool {
+		const nearestBridge = 1 << 0x0e
+		b, err := h.ReadFile(path.Join(netdev, file))
+		if err != nil {
+			return false
+		}
+		mask, err := strconv.ParseUint(strings.TrimSpace(string(b)), 0, 32)
+		return err == nil && mask&nearestBridge != 0
+	})
 }

@@ -41,6 +41,7 @@ var netdevAsks = []ask{
 	{names: `address type mtu speed duplex carrier carrier_changes carrier_up_count carrier_down_count operstate
 		flags ifindex iflink dev_port dev_id addr_len tx_queue_len phys_port_name phys_switch_id statistics/*
 		bonding/mode bonding/slaves bonding/mii_status bonding_slave/state bonding_slave/mii_status bridge/stp_state
+		bridge/group_fwd_mask brport/group_fwd_mask
 		queues/tx-*/tx_timeout queues/tx-*/tx_maxrate queues/tx-*/traffic_class queues/tx-*/xps_cpus
 		queues/tx-*/byte_queue_limits/*`},
 	// A firmware command each.
