@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +67,29 @@ func (d *durationValue) example() time.Duration {
 		return usual
 	}
 	return min(10*max(d.least, time.Millisecond), d.most)
+}
+
+type numberValue struct {
+	flag        string
+	least, most int
+	to          *int
+}
+
+// numberVar makes a flag a whole number between least and most.
+func numberVar(s kingpin.Settings, flag string, to *int, otherwise, least, most int) {
+	*to = otherwise
+	s.SetValue(&numberValue{flag, least, most, to})
+}
+
+func (n *numberValue) String() string { return strconv.Itoa(*n.to) }
+
+func (n *numberValue) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < n.least || v > n.most {
+		return fmt.Errorf("%s %q: want a whole number from %d to %d", n.flag, s, n.least, n.most)
+	}
+	*n.to = v
+	return nil
 }
 
 // duration reads one as Go writes it (1m30s, 0.5s) or Prometheus does (1d, 2w).

@@ -181,6 +181,8 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=fd00::1"}, exitOK, "ip -6 route replace default via fd00::1 dev eth1 src fd00::2 table 100"},
 		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
 		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
+		{[]string{"--port", "eth0", "--table", "99999999999999999999"}, exitUsage, `--table "99999999999999999999": want a whole number from 1 to 4294967295`},
+		{[]string{"--port", "eth0", "--priority", "1e3"}, exitUsage, "whole number"},
 	} {
 		code, out, errs := fabricd(append([]string{"route", "plan", "--host", host}, test.args...)...)
 		if code != test.code || !strings.Contains(out+errs, test.says) {

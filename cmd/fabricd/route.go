@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -33,8 +34,8 @@ func (a *app) routeCommand() {
 	enumVar(c.Flag("format", "ip (commands), networkd (drop-ins) or netplan (a file)."), "--format", &f.format, "ip", "networkd", "netplan")
 	c.Flag("port", "Interface of a rail, in the rails' order (repeatable); by default the compute ports, numbered by the cabling plan or else in PCI order.").PlaceHolder("NETDEV").StringsVar(&f.ports)
 	c.Flag("gateway", "Next hop of a rail, one of a family (repeatable); by default the one that is routed over now, the other end of a link of two, or the switch's address by LLDP.").PlaceHolder("NETDEV=ADDRESS").StringsVar(&f.gateways)
-	c.Flag("table", "Number of rail 0's table (100).").Default("100").IntVar(&f.options.FirstTable)
-	c.Flag("priority", "Priority of rail 0's rules (1000).").Default("1000").IntVar(&f.options.FirstPriority)
+	numberVar(c.Flag("table", "Number of rail 0's table (100)."), "--table", &f.options.FirstTable, f.options.FirstTable, 1, math.MaxUint32)
+	numberVar(c.Flag("priority", "Priority of rail 0's rules (1000)."), "--priority", &f.options.FirstPriority, f.options.FirstPriority, 1, route.MainPriority-1)
 	durationVar(c.Flag("wait", "How long to listen for the switches at most (0s: not at all)."), "--wait", &f.wait, 0, 0, time.Hour)
 }
 
@@ -80,6 +81,7 @@ func railsOf(v *collectors.View, f *routeFlags) ([]routeplan.Rail, error) {
 		if n.Bonded {
 			r.Netdev, r.Bond = n.Master, true
 		}
+		r.Above = slices.ContainsFunc(v.Inventory.Netdevs, func(o *probes.Netdev) bool { return o.Name == r.Netdev && o.Master != "" })
 		if number := lldp.Rail(v.Plan(), n); number != nil && len(f.ports) == 0 {
 			r.Number = *number
 		}

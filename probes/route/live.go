@@ -5,7 +5,6 @@ package route
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"net"
 	"net/netip"
 	"syscall"
@@ -146,52 +145,4 @@ func (s *State) route(family byte, b []byte, names map[int]string) {
 		r = Route{Action: action, Table: r.Table, To: r.To} // IPv6 names the loopback
 	}
 	s.Routes = append(s.Routes, r)
-}
-
-// Of include/uapi/linux/fib_rules.h: attributes, and flags of the header.
-const (
-	fraSource         = 2
-	fraGoto           = 4
-	fraPriority       = 6
-	fraSuppressLength = 14 // always there
-	fraTable          = 15
-	fraProtocol       = 21 // who made the rule
-
-	ruleInvert     = 0x2
-	ruleUnresolved = 0x4 // where to go there is no rule
-)
-
-// actions are the kernel's numbers: FR_ACT_TO_TBL…
-var actions = map[byte]Action{1: Lookup, 2: Goto, 3: Nop, 6: Blackhole, 7: Unreachable, 8: Prohibit}
-
-// rule takes a struct fib_rule_hdr, which is laid out as rtmsg.
-func (s *State) rule(family byte, b []byte, _ map[int]string) {
-	if len(b) < unix.SizeofRtMsg {
-		return
-	}
-	action, known := actions[b[7]]
-	a := attributes(b[unix.SizeofRtMsg:])
-	from, ok := network(family, a[fraSource], b[2])
-	if !ok || !known {
-		return
-	}
-	const tos, flags = 3, 8
-	set := binary.NativeEndian.Uint32(b[flags:])
-	r := Rule{Priority: number(a[fraPriority]), From: from, Table: int(b[4]), Action: action, Not: set&ruleInvert != 0, Other: b[tos] != 0}
-	if t := a[fraTable]; t != nil {
-		r.Table = number(t)
-	}
-	if set&ruleUnresolved == 0 {
-		r.Target = number(a[fraGoto])
-	}
-	for kind, value := range a {
-		switch kind {
-		case fraSource, fraGoto, fraPriority, fraTable, fraProtocol:
-		case fraSuppressLength: // -1: none
-			r.Other = r.Other || uint32(number(value)) != math.MaxUint32
-		default:
-			r.Other = true
-		}
-	}
-	s.Rules = append(s.Rules, r)
 }

@@ -49,8 +49,13 @@ type Rule struct {
 	Target   int          `json:"target,omitempty"` // priority of the rule that Goto leads to; 0: there is none
 	// Not says that the rule is for all packets but those that it describes.
 	Not bool `json:"not,omitempty"`
-	// Other says that the rule has conditions beside From.
-	Other bool `json:"other,omitempty"`
+	// Other says that the rule has conditions beside From: Where before its
+	// action and Suppress behind it, as iproute2 writes them. Input is the
+	// interface by which packets came; those of the machine itself come by lo.
+	Other    bool   `json:"other,omitempty"`
+	Where    string `json:"where,omitempty"`
+	Suppress string `json:"suppress,omitempty"`
+	Input    string `json:"input,omitempty"`
 }
 
 // An Action is what a rule or a route does with packets.
@@ -114,7 +119,8 @@ func Parse(b []byte) (*State, error) {
 			return nil, fmt.Errorf("%s: a route's action is %q", Recorded, a)
 		}
 	}
-	for _, r := range s.Rules {
+	for i, r := range s.Rules {
+		s.Rules[i].Where, s.Rules[i].Suppress, s.Rules[i].Input = probes.Printable(r.Where), probes.Printable(r.Suppress), probes.Printable(r.Input)
 		if !slices.Contains([]Action{Lookup, Goto, Nop, Blackhole, Unreachable, Prohibit}, r.Action) {
 			return nil, fmt.Errorf("%s: a rule's action is %q", Recorded, r.Action)
 		}

@@ -64,11 +64,15 @@ func TestRules(t *testing.T) {
 		{"from 10.0.0.0/8 goto 1234", Rule{Action: Goto}}, // there is none
 		{"from 10.0.0.0/8 nop", Rule{Action: Nop}},
 		{"not from 10.0.0.0/8 lookup 100", Rule{Table: 100, Not: true}},
-		{"from 10.0.0.0/8 tos 0x10 lookup 100", Rule{Table: 100, Other: true}},
-		{"from 10.0.0.0/8 to 10.1.0.0/16 lookup 100", Rule{Table: 100, Other: true}},
-		{"from 10.0.0.0/8 uidrange 0-5 lookup 100", Rule{Table: 100, Other: true}},
-		{"from 10.0.0.0/8 lookup 100 suppress_prefixlength 0", Rule{Table: 100, Other: true}},
+		{"from 10.0.0.0/8 tos 0x10 lookup 100", Rule{Table: 100, Other: true, Where: "tos 0x10"}},
+		{"from 10.0.0.0/8 to 10.1.0.0/16 lookup 100", Rule{Table: 100, Other: true, Where: "to 10.1.0.0/16"}},
+		{"from 10.0.0.0/8 uidrange 0-5 lookup 100", Rule{Table: 100, Other: true, Where: "uidrange 0-5"}},
+		{"from 10.0.0.0/8 lookup 100 suppress_prefixlength 0", Rule{Table: 100, Other: true, Suppress: "suppress_prefixlength 0"}},
 		{"from 10.0.0.0/8 lookup 100 protocol 99", Rule{Table: 100}},
+		{"from 10.0.0.0/8 lookup 100 realms 7", Rule{Table: 100}},
+		{"from 10.0.0.0/8 fwmark 0x200/0xf00 lookup 100", Rule{Table: 100, Other: true, Where: "fwmark 0x200/0xf00"}},
+		{"from 10.0.0.0/8 to 10.1.0.0/16 tos 0x10 fwmark 0x5 iif eth1 oif eth2 uidrange 0-5 ipproto tcp sport 80 dport 1-9 lookup 100", Rule{Table: 100, Other: true, Input: "eth1",
+			Where: "to 10.1.0.0/16 tos 0x10 fwmark 0x5 iif eth1 oif eth2 uidrange 0-5 ipproto tcp sport 80 dport 1-9"}},
 	} {
 		rule := append(strings.Fields(test.words), "priority", "500")
 		if out, err := exec.Command("ip", append([]string{"rule", "add"}, rule...)...).CombinedOutput(); err != nil {

@@ -27,12 +27,14 @@ func serves(r, planned route.Rule) bool {
 func plain(r route.Rule) bool { return r.Action == route.Lookup && !r.Not && !r.Other }
 
 // catches says whether a rule that comes before another may keep that one's
-// packets from it. The local table leads to no other machine, and who goes no
-// further than to the other rule passes by others.
+// packets from it. The local table leads to no other machine, the other rule's
+// own where that leads, and who goes no further than to it passes by others.
 func catches(r, own route.Rule) bool {
 	source := own.From.Addr()
 	switch {
-	case r.Action == route.Nop, r.Action == route.Goto && r.Target <= own.Priority, r.Action == route.Lookup && r.Table == route.LocalTable:
+	case r.Input != "" && r.Input != "lo" && !r.Not: // packets of other machines
+		return false
+	case r.Action == route.Nop, r.Action == route.Goto && r.Target <= own.Priority, r.Action == route.Lookup && (r.Table == route.LocalTable || r.Table == own.Table):
 		return false
 	case !r.From.IsValid():
 		return true
@@ -42,6 +44,17 @@ func catches(r, own route.Rule) bool {
 		return true
 	}
 	return r.From.Contains(source) != r.Not
+}
+
+// concerned gives the state without the rules that choose an interface's VRF,
+// which the kernel makes with the first VRF, where no rail can be in one.
+func concerned(rails []Rail, s *route.State) *route.State {
+	if slices.ContainsFunc(rails, func(r Rail) bool { return r.Above }) {
+		return s
+	}
+	own := *s
+	own.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r route.Rule) bool { return r.Action == route.Lookup && r.Table == 0 })
+	return &own
 }
 
 func servants(planned route.Rule, s *route.State) []route.Rule {

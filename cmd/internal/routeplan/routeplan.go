@@ -21,6 +21,7 @@ type Rail struct {
 	Number   int
 	Netdev   string
 	Bond     bool
+	Above    bool         // something is above the interface: it may be a VRF
 	Gateways []netip.Addr // that the operator names: one of a family
 	Offered  []netip.Addr // management addresses of the switch at the other end
 }
@@ -74,7 +75,7 @@ type Item struct {
 
 // New makes the plan for rails in their order.
 func New(rails []Rail, s *route.State, o Options) (*Plan, error) {
-	p := &Plan{}
+	p, s := &Plan{}, concerned(rails, s)
 	seen := map[int]string{}
 	for _, r := range rails {
 		if other, twice := seen[r.Number]; twice {
@@ -188,7 +189,9 @@ func (r Rail) checkGateways(s *route.State) error {
 				return fmt.Errorf("--gateway %s=%s: this is the machine's own address", r.Netdev, gateway)
 			}
 			if a.Netdev == r.Netdev && routable(a.Prefix.Addr()) {
-				networks = append(networks, a.Prefix.Masked().String())
+				if network := a.Prefix.Masked().String(); !slices.Contains(networks, network) {
+					networks = append(networks, network)
+				}
 				found = found || reaches(a.Prefix, gateway)
 			}
 		}

@@ -98,7 +98,7 @@ func TestNotes(t *testing.T) {
 
 // An operator's next hop is taken, or refused; it is not passed by.
 func TestGateway(t *testing.T) {
-	s := state("eth0 10.0.0.2/24", "eth0 fd00::2/64", "eth1 10.0.1.2/24", "eth0 fe80::1/64")
+	s := state("eth0 10.0.0.2/24", "eth0 10.0.0.3/24", "eth0 fd00::2/64", "eth1 10.0.1.2/24", "eth0 fe80::1/64")
 	for gateway, says := range map[string]string{
 		"10.0.0.1": "", "fd00::1": "", "fe80::99": "",
 		"10.0.1.1": "no next hop in the port's networks (10.0.0.0/24, fd00::/64)", "::ffff:10.0.0.1": "no next hop", "224.0.0.1": "no next hop", "ff02::1": "no next hop",

@@ -17,16 +17,24 @@ func joined(list []string) string { return strings.Join(list, ", ") }
 // surplus says so it names what is to be deleted: elsewhere there are commands.
 func (p *Plan) head(b *strings.Builder, surplus bool) {
 	missing, all := p.Missing()
-	switch others := len(p.Surplus) + len(p.Ahead); {
+	switch {
 	case all == 0:
-		b.WriteString("# Nothing is planned.\n")
-	case missing == 0 && others == 0:
-		fmt.Fprintf(b, "# All %d rules and routes are in force.\n", all)
+		b.WriteString("# Nothing is planned")
+	case missing == 0:
+		fmt.Fprintf(b, "# All %d rules and routes are in force", all)
 	default:
-		fmt.Fprintf(b, "# %d of %d rules and routes are not in force; %d others stand in the way.\n", missing, all, others)
+		fmt.Fprintf(b, "# %d of %d rules and routes are not in force", missing, all)
+	}
+	switch others := len(p.Surplus) + len(p.Ahead); others {
+	case 0:
+		b.WriteString(".\n")
+	case 1:
+		b.WriteString("; one that is not the plan's stands in the way.\n")
+	default:
+		fmt.Fprintf(b, "; %d that are not the plan's stand in the way.\n", others)
 	}
 	for _, r := range p.Ahead {
-		fmt.Fprintf(b, "# In the way: the rule '%s'; it comes before the plan's and %s: delete it, or plan with a --priority before it.\n", text(&r), effect(&r))
+		fmt.Fprintf(b, "# In the way: the rule '%s'; it comes before the plan's and %s. Its owner has to decide whether that is meant%s.\n", text(&r), effect(&r), p.earlier())
 	}
 	for _, i := range p.Surplus {
 		if surplus {
@@ -90,6 +98,22 @@ func (i Item) command(verb string) string {
 	return fmt.Sprintf("%s table %d", text, r.Table)
 }
 
+// earlier names the priority by which the plan comes before the rules of others.
+func (p *Plan) earlier() string {
+	first := route.MainPriority
+	for _, r := range p.Ahead {
+		first = min(first, r.Priority)
+	}
+	last := 0
+	for _, r := range p.Rails {
+		last = max(last, r.Number)
+	}
+	if first -= last + 1; first < 1 {
+		return ""
+	}
+	return fmt.Sprintf("; with --priority %d the plan's come first", first)
+}
+
 // effect says what a rule does to the packets of those behind it.
 func effect(r *route.Rule) string {
 	does, where := "takes", ""
@@ -115,12 +139,18 @@ func text(r *route.Rule) string {
 		from = "not " + from
 	}
 	switch {
+	case r.Where != "":
+		from += " " + r.Where
+	case r.Other && r.Suppress == "" && (r.Action != route.Lookup || r.Table != 0):
+		from += " […]" // of a recording that does not tell
+	}
+	switch {
 	case r.Action == route.Goto:
 		action = fmt.Sprintf("goto %d", r.Target)
 	case r.Action == route.Lookup && r.Table == 0:
 		action = "lookup [l3mdev-table]"
 	case r.Action == route.Lookup:
-		action = fmt.Sprintf("lookup %d", r.Table)
+		action = strings.TrimSpace(fmt.Sprintf("lookup %d %s", r.Table, r.Suppress))
 	}
 	return fmt.Sprintf("%s %s priority %d", from, action, r.Priority)
 }
