@@ -179,7 +179,7 @@ func TestRoutePlan(t *testing.T) {
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=10.0.1.3"}, exitUsage, "eth1 already has 10.0.1.1"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.255"}, exitUsage, "no next hop"},
 		{[]string{"--port", "eth1", "--gateway", "eth1=10.0.1.1", "--gateway", "eth1=fd00::1"}, exitOK, "ip -6 route replace default via fd00::1 dev eth1 src fd00::2 table 100"},
-		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "priority 32766: they are 1 to 32765"},
+		{[]string{"--port", "eth0", "--priority", "32766"}, exitUsage, "want a whole number from 1 to 32765"},
 		{[]string{"--port", "eth0", "--port", "eth1", "--table", "253"}, exitUsage, "the kernel's"},
 		{[]string{"--port", "eth0", "--table", "99999999999999999999"}, exitUsage, `--table "99999999999999999999": want a whole number from 1 to 4294967295`},
 		{[]string{"--port", "eth0", "--priority", "1e3"}, exitUsage, "whole number"},
