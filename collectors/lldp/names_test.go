@@ -63,7 +63,7 @@ func TestSameName(t *testing.T) {
 		{"ethernet-1/12", "Ethernet12", unknown},
 		{"ethernet-1/12", "et-1/12", unknown},
 		{"ethernet-1/12.1", "ethernet-1/12/1", unknown}, // a unit is no port
-		{"xe-0/0/38.1", "xe-0/0/38.2", same}, // units of one port
+		{"xe-0/0/38.1", "xe-0/0/38.2", same},            // units of one port
 		{"Ethernet12.100", "Ethernet12.200", same},
 		{"Ethernet12.100", "Ethernet12", same},
 		{"Ethernet12.100", "Ethernet16.100", different},
