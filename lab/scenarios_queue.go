@@ -10,7 +10,7 @@ import (
 // chatter sends large packets out of an interface that nobody answers: a group's address needs no neighbour.
 func chatter(netdev, subnet, group string) Action {
 	return Run("ip link set " + netdev + " up; ip addr add " + subnet + ".1/24 dev " + netdev + "; ip route add " + group + "/32 dev " + netdev +
-		"; for i in 1 2 3; do setsid ping -q -i 0.01 -s 60000 " + group + " < /dev/null > /dev/null 2>&1 & done")
+		"; for i in 1 2 3; do (while :; do ping -q -i 0.01 -s 60000 " + group + "; sleep 1; done) < /dev/null > /dev/null 2>&1 & done") // it may begin before the link is up
 }
 
 // far puts an interface into a network namespace of its own, where iperf3 serves each of several subnets.
@@ -32,7 +32,7 @@ func transfer(netdev, subnet string) Action {
 // agree waits until what a program in the kernel samples of an interface's queues is what their files say in the same
 // seconds: the limit, which the kernel adapts, and how much is in flight at most. Neither meets the other's moments.
 func agree(netdev string) Action {
-	const words = "by a program in the kernel|by files that are kept open|the same limit|as much in flight"
+	const words = "by a BPF program|by open files|the same limit|as much in flight"
 	return Shows(`watch() { fabricd probe queue --interval 5ms --netdev `+netdev+` "$@"; }
 files() { capsh --drop=cap_sys_admin,cap_bpf,cap_perfmon --shell=/bin/sh -- -c "fabricd probe queue --interval 5ms --netdev `+netdev+` $*"; }
 watch --for 200ms; files --for 200ms
