@@ -106,6 +106,8 @@ func queueScenarios() []Scenario {
 				{Name: "traffic", Unreplayed: samples, Do: []Action{chatter("eth0", "192.0.2", "239.0.0.1")},
 					Want:    bareMetal(Say("ok nic_queue_stuck eth0"), quietWire()),
 					Metrics: []string{`fabricd_nic_queue_limits_used{netdev="eth0"} 1`}},
+				{Name: "paused, and its clock set", Unreplayed: samples, Do: []Action{Monitor("stop"), Wait(8 * second), Monitor("cont"), Run("date -s @$(($(date +%s) + 3600))")},
+					Want: bareMetal(Say("ok nic_queue_stuck eth0"), Say("ok nic_queue_full eth0"), quietWire())},
 				// Under load the queues become fewer, then more; the interface goes with its device, and comes back.
 				{Name: "re-queued", Unreplayed: samples, Do: []Action{
 					Run("ethtool -L eth0 combined 2"), shown(`fabricd_nic_queues{netdev="eth0"}`, "2"), Run("ethtool -L eth0 combined 8"), shown(`fabricd_nic_queues{netdev="eth0"}`, "8")},
