@@ -114,7 +114,7 @@ func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive 
 	}
 	m, err := b.states.start(ctx, qemu.Options{
 		Kernel: b.image.Kernel, Initramfs: initramfs, Dir: dir, Interactive: interactive, Limit: bootLimit,
-		Append: s.Append, Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices), Wires: s.Wires,
+		Append: s.append(), Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices), Wires: s.Wires,
 	}, filepath.Join(b.dir, "state-"), s.Packages)
 	if err != nil {
 		return nil, err

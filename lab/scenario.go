@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Scenario struct {
 	Nodes int
 	// Append is added to the kernel's command line.
 	Append string
+	// FineTimers lets the guest's timers be finer than the kernel's tick of 4 ms. They cost much under emulation.
+	FineTimers bool
 	// Devices are QEMU's own, as its arguments.
 	Devices []string
 	// Drivers are modules of the kernel's to load.
@@ -41,6 +44,14 @@ type Scenario struct {
 	// Before happens before the daemon starts, so that all of its readings agree on it.
 	Before []Action
 	Steps  []Step
+}
+
+// append is what is added to the kernel's command line.
+func (s *Scenario) append() string {
+	if s.FineTimers {
+		return s.Append
+	}
+	return strings.TrimSpace(s.Append + " highres=off")
 }
 
 // A Step is something that happens, and what fabricd has to say then. No finding may warn or fail besides those wanted.

@@ -74,7 +74,7 @@ func queueScenarios() []Scenario {
 	ethernet.At(firstNIC).With("netdev=eth0,400000")
 	return []Scenario{
 		machine(Scenario{
-			Name: "queues", About: "nothing: e1000e uses byte queue limits, and a program in the kernel samples of its queues what their files say", Daemon: true,
+			Name: "queues", About: "nothing: e1000e uses byte queue limits, and a program in the kernel samples of its queues what their files say", Daemon: true, FineTimers: true,
 			Packages: []string{"iproute2", "iperf3", "libcap2-bin"},
 			Steps: []Step{{
 				Name: "traffic", Unreplayed: samples,
@@ -87,7 +87,7 @@ func queueScenarios() []Scenario {
 			}},
 		}),
 		{
-			Name: "queues-unlimited", About: "nothing: drivers without byte queue limits, of which no depth can be seen", Guest: true, Daemon: true,
+			Name: "queues-unlimited", About: "nothing: drivers without byte queue limits, of which no depth can be seen", Guest: true, Daemon: true, FineTimers: true,
 			Drivers: []string{"vmxnet3", "virtio_pci", "virtio_net"}, Devices: []string{
 				"-netdev hubport,id=hub0,hubid=0 -device vmxnet3,romfile=,addr=0x8,netdev=hub0",
 				"-netdev hubport,id=hub1,hubid=0 -device virtio-net-pci,romfile=,addr=0x9,netdev=hub1",
@@ -101,7 +101,7 @@ func queueScenarios() []Scenario {
 			}},
 		},
 		{
-			Name: "queue-stuck", About: "a NIC sends nothing of what a queue hands over", Tree: ethernet, Daemon: true, Packages: []string{"ethtool"},
+			Name: "queue-stuck", About: "a NIC sends nothing of what a queue hands over", Tree: ethernet, Daemon: true, FineTimers: true, Packages: []string{"ethtool"},
 			Steps: []Step{
 				{Name: "traffic", Unreplayed: samples, Do: []Action{chatter("eth0", "192.0.2", "239.0.0.1")},
 					Want:    bareMetal(Say("ok nic_queue_stuck eth0"), quietWire()),

@@ -9,7 +9,7 @@ import (
 func samplerColumns() collectors.Columns[Reading] {
 	return collectors.Columns[Reading]{
 		Metrics: append(softnetMetrics(), []collectors.Metric[Reading]{
-			{Name: "nic_queue_sampler_info", Help: "1; the labels say which way transmit queues are sampled (timer: by the kernel's timer, kernel: by a program in the kernel, files: by files that are kept open), and why no better one.", Source: "sampler",
+			{Name: "nic_queue_sampler_info", Help: "1; the labels say which way transmit queues are sampled (timer: by the kernel's timer, kernel: by a program in the kernel, files: by files that are kept open, none: there is no queue), and why no better one.", Source: "sampler",
 				Labels: []collectors.Label[Reading]{
 					{Name: "reason", Get: func(s *Reading) string { return s.Why }},
 					{Name: "way", Get: func(s *Reading) string { return s.Way.String() }}},

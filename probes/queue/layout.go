@@ -83,7 +83,11 @@ func newLayout(h *probes.Host, o Options, places []place, left int, now time.Dur
 }
 
 func (l *layout) open(h *probes.Host, o Options) sweeper {
-	if h.Recorded() {
+	switch {
+	case h.Recorded():
+		return newFiles(h, l.places)
+	case o.Way == Best && countQueues(l.places) == 0: // a program would be loaded for nothing
+		l.way = None
 		return newFiles(h, l.places)
 	}
 	for _, way := range []Way{Timer, Kernel} {

@@ -129,10 +129,11 @@ func TestComeAndGo(t *testing.T) {
 	if !apart(t) {
 		return
 	}
-	for _, way := range []Way{Timer, Files} {
+	for _, way := range []Way{Best, Timer, Files} {
 		s := sampler(t, Options{Every: time.Millisecond, Netdevs: []string{"qa", "qz"}, Way: way})
-		if n := len(s.Snapshot().Netdevs); n != 0 {
-			t.Fatal(n)
+		empty := func(v *Snapshot) bool { return v.Err == nil && len(v.Netdevs) == 0 && (v.Way == None) == (way == Best) }
+		if v := s.Snapshot(); !empty(v) {
+			t.Fatalf("%+v", v)
 		}
 		is := func(name string, queues int) func(*Snapshot) bool {
 			return func(v *Snapshot) bool {
@@ -147,7 +148,7 @@ func TestComeAndGo(t *testing.T) {
 		ip(t, "link set qa name qz")
 		await(t, s, "another name", is("qz", 8))
 		ip(t, "link del qz")
-		await(t, s, "none", func(v *Snapshot) bool { return v.Err == nil && len(v.Netdevs) == 0 })
+		await(t, s, "none", empty)
 		if v := s.Snapshot(); v.Ticks == 0 {
 			t.Errorf("%s: no ticks", way)
 		}

@@ -38,10 +38,11 @@ const (
 	Timer      // a program in the kernel, run by the kernel's timer
 	Kernel     // a program in the kernel, run by a thread
 	Files      // files that are kept open
+	None       // there is no queue: none is taken, until there is one
 )
 
 // String names the way.
-func (w Way) String() string { return [...]string{"best", "timer", "kernel", "files"}[w] }
+func (w Way) String() string { return [...]string{"best", "timer", "kernel", "files", "none"}[w] }
 
 // A Histogram counts numbers by powers of two: Counts[0] those that are 0,
 // Counts[i] those above 2^(i-2) up to 2^(i-1).

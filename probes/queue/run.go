@@ -23,9 +23,12 @@ func (s *Sampler) run() {
 	defer runtime.UnlockOSThread()
 	defer close(s.done)
 	for !s.stop.Load() {
-		if s.layout.way == Timer {
+		switch s.layout.way {
+		case Timer:
 			s.watch()
-		} else {
+		case None:
+			s.rest()
+		default:
 			s.sample()
 		}
 		s.takeOver()
@@ -80,15 +83,32 @@ func (s *Sampler) watch() {
 		s.lastErr = k.start(s.every)
 	}
 	before := *c
-	const patience = 200 * time.Millisecond // until it is seen that we are to stop
-	for now, end := monotonic(), monotonic()/publishEvery*publishEvery+publishEvery; now < end; now = monotonic() {
-		sleepUntil(min(end, now+patience))
-		if s.stop.Load() {
-			return
-		}
+	if !s.pause() {
+		return
 	}
 	s.accountTimer(&before, monotonic())
 	s.publish(monotonic())
+}
+
+// rest publishes that there is nothing to sample.
+func (s *Sampler) rest() {
+	if s.pause() {
+		s.lastErr = nil
+		s.publish(monotonic())
+	}
+}
+
+// pause waits for the time of the next publication. It is false if the sampler
+// is to stop.
+func (s *Sampler) pause() bool {
+	const patience = 200 * time.Millisecond // until that is seen
+	for now, end := monotonic(), monotonic()/publishEvery*publishEvery+publishEvery; now < end; now = monotonic() {
+		sleepUntil(min(end, now+patience))
+		if s.stop.Load() {
+			return false
+		}
+	}
+	return true
 }
 
 // accountTimer looks at what the timer's ticks cost since before, and whether
