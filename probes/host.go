@@ -78,7 +78,11 @@ func Live(root string, o Options) (*Host, error) {
 			return nil, fmt.Errorf("root of the machine: %s holds no %s (a host's root mounted into the container?): %w", root, need, err)
 		}
 	}
-	return newHost(liveTree{r}, o), nil
+	t, err := newLiveTree(r)
+	if err != nil {
+		return nil, fmt.Errorf("root of the machine: %w", err)
+	}
+	return newHost(t, o), nil
 }
 
 // Announces gives what the machine is to say of itself to its neighbours; nil:

@@ -4,9 +4,7 @@ package probes
 
 import (
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"syscall"
@@ -44,73 +42,6 @@ type file interface {
 	close()
 }
 
-// liveTree is the mounted file system below a root directory. os.Root keeps
-// symbolic links from leading out of it.
-type liveTree struct{ root *os.Root }
-
-func (t liveTree) recorded() bool { return false }
-
-func (t liveTree) dir(name string) (directory, error) {
-	r, err := t.root.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	return liveDir{r}, nil
-}
-
-type liveDir struct{ root *os.Root }
-
-func (d liveDir) open(name string) (file, error) {
-	f, err := d.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return &liveFile{f, int(f.Fd())}, nil
-}
-
-func (d liveDir) list() ([]string, error) {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	slices.Sort(names)
-	return names, err
-}
-
-func (d liveDir) readlink(name string) (string, error) { return d.root.Readlink(name) }
-
-func (d liveDir) identity() (uint64, error) {
-	info, err := d.root.Stat(".")
-	if err != nil {
-		return 0, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || st.Nlink == 0 {
-		return 0, fs.ErrNotExist
-	}
-	return st.Ino, nil
-}
-
-func (d liveDir) close() { d.root.Close() }
-
-type liveFile struct {
-	f  *os.File // keeps the descriptor from being collected
-	fd int
-}
-
-func (f *liveFile) readAt(buf []byte) (int, error) {
-	for {
-		n, err := unix.Pread(f.fd, buf, 0)
-		if err != unix.EINTR {
-			return max(n, 0), err
-		}
-	}
-}
-
-func (f *liveFile) close() { f.f.Close() }
-
 // readAttribute reads a sysfs attribute through d: all of it is there at once.
 func readAttribute(d directory, name string, buf []byte) ([]byte, error) {
 	f, err := d.open(name)
@@ -132,24 +63,22 @@ func appendAll(d directory, name string, buf []byte) ([]byte, error) {
 		return buf, err
 	}
 	defer f.close()
-	r, live := f.(*liveFile)
+	const least = 512 // room for a read: where all is read, the next one needs hardly any
+	live, _ := f.(*liveFile)
 	begin := len(buf)
 	for {
-		buf = slices.Grow(buf, max(4096, 3*(len(buf)-begin)))
-		room := buf[len(buf):min(cap(buf), begin+maxFile)]
-		if !live { // all of it is there at once, but not where it was read to
+		if cap(buf)-len(buf) < least {
+			buf = slices.Grow(buf, max(pageSize, 3*(len(buf)-begin)))
+		}
+		if live == nil { // all of it is there at once, but not where it was read to
 			n, err := f.readAt(buf[begin:min(cap(buf), begin+maxFile)])
 			if buf = buf[:begin+n]; err != nil || len(buf) < cap(buf) || n == maxFile {
 				return buf, err
 			}
 			continue
 		}
-		n, err := r.f.Read(room)
-		buf = buf[:len(buf)+n]
-		switch {
-		case errors.Is(err, io.EOF), err == nil && len(buf) == begin+maxFile:
-			return buf, nil
-		case err != nil:
+		n, err := live.read(buf[len(buf):min(cap(buf), begin+maxFile)])
+		if buf = buf[:len(buf)+n]; n == 0 || err != nil || len(buf) == begin+maxFile {
 			return buf, err
 		}
 	}
