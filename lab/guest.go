@@ -76,16 +76,18 @@ func (g *Guest) setUp(ctx context.Context, s *Scenario) error {
 	if !s.Daemon {
 		return nil
 	}
-	return g.startDaemon(ctx, s.Config)
+	return g.startDaemon(ctx, s)
 }
 
-// startDaemon starts the daemon and the film, and waits for the first findings and the first reading.
-func (g *Guest) startDaemon(ctx context.Context, config string) error {
-	_, err := g.Run(ctx, "mkdir -p /etc; cat > "+configFile+" <<'END'\n"+calm+"\n"+config+"\nEND\n"+
-		"fabricd run --config.file "+configFile+" --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n"+
-		"fabricd record --config.file "+configFile+" --keep-identities --for 1h --every 2s -o "+filmFile+" 2>/tmp/film.log & echo $! >/tmp/film.pid\n"+
-		"while kill -0 $! && ! grep -q filming /tmp/film.log; do usleep 50000; done; grep filming /tmp/film.log")
-	if err != nil {
+// startDaemon starts the daemon, and the film if a step is to be replayed, and waits for the first findings and the first reading.
+func (g *Guest) startDaemon(ctx context.Context, s *Scenario) error {
+	script := "mkdir -p /etc; cat > " + configFile + " <<'END'\n" + calm + "\n" + s.Config + "\nEND\n" +
+		"fabricd run --config.file " + configFile + " --web.listen-address=127.0.0.1:9794 >/tmp/daemon.log 2>&1 &\n"
+	if s.Steps[0].Unreplayed == "" {
+		script += "fabricd record --config.file " + configFile + " --keep-identities --for 1h --every 2s -o " + filmFile + " 2>/tmp/film.log & echo $! >/tmp/film.pid\n" +
+			"while kill -0 $! && ! grep -q filming /tmp/film.log; do usleep 50000; done; grep filming /tmp/film.log"
+	}
+	if _, err := g.Run(ctx, script); err != nil {
 		return err
 	}
 	return g.awaitDaemon(ctx)

@@ -31,6 +31,7 @@ type reader struct {
 	id         uint64 // of the device's directory when it was opened
 	seen       *memory
 	generation uint64 // of the inventory that was looked at
+	event      bool   // it changed since the settings were read
 
 	now      Reading
 	ports    []port
@@ -116,9 +117,8 @@ func (r *reader) Close() {
 // Read takes one reading; it is the one before if nothing changed.
 func (r *reader) Read(at time.Duration) (*Reading, error) {
 	inv := r.h.Inventory()
-	event := inv.Generation != r.generation
-	if event {
-		r.generation = inv.Generation
+	if inv.Generation != r.generation {
+		r.generation, r.event = inv.Generation, true
 		d := findDevice(inv, r.now.Device)
 		if d == nil {
 			return nil, notExist(path.Join("sys/class/infiniband", r.now.Device))
@@ -134,8 +134,8 @@ func (r *reader) Read(at time.Duration) (*Reading, error) {
 		r.stateAt = at
 		changed = r.readStates() || changed
 	}
-	if all || at-r.settingAt >= settingEvery || event && at-r.settingAt >= settingRest || r.lateSettings() {
-		r.settingAt = at
+	if all || at-r.settingAt >= settingEvery || r.event && at-r.settingAt >= settingRest || r.lateSettings() {
+		r.settingAt, r.event = at, false
 		r.readSettings(inv)
 		changed = true
 	}

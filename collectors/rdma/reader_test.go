@@ -165,6 +165,14 @@ func TestCadence(t *testing.T) {
 	if p = read(30 * time.Second); p.PMA.Find("symbol_error").V != 5 {
 		t.Error("what was refused is not asked again")
 	}
+	set("rate", "100 Gb/sec (2X HDR)")
+	h.Refresh()
+	if p = read(35 * time.Second); p.Rate.Gbps != 200 {
+		t.Errorf("asked again too soon: %v", p.Rate)
+	}
+	if p = read(40 * time.Second); p.Rate.Gbps != 100 {
+		t.Errorf("an event is forgotten that came soon after the one before: %v", p.Rate)
+	}
 }
 
 // A device that went is reported, one that came back is opened anew.
