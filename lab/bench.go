@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +34,6 @@ type Bench struct {
 	initramfs string
 	dir       string
 	lock      *os.File
-	layers    sync.Mutex // one is made at a time
 	states    states
 
 	machines, again atomic.Int32 // started, and of those for a second time
@@ -54,7 +53,7 @@ func NewBench(ctx context.Context, root, suite string, log Log) (*Bench, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{}
+	b := &Bench{states: newStates(Scenarios())}
 	if b.lock, err = lock(filepath.Join(cache, "lock"), log); err != nil {
 		return nil, err
 	}
@@ -62,11 +61,11 @@ func NewBench(ctx context.Context, root, suite string, log Log) (*Bench, error) 
 		return nil, err
 	}
 	b.image, err = image.Make(ctx, image.Options{Cache: cache, Modules: filepath.Join(root, "lab", "modules"), Suite: suite, Log: log})
+	if err == nil {
+		err = b.build(ctx, root, packages(Scenarios()))
+	}
 	if errors.Is(err, image.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if err == nil {
-		err = b.build(ctx, root)
 	}
 	if err != nil {
 		b.Close()
@@ -84,16 +83,29 @@ func cacheDir(root string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// build builds the static fabricd and puts it into the initramfs.
-func (b *Bench) build(ctx context.Context, root string) error {
+// packages lists those of all scenarios, so that all machines have the same files.
+func packages(scenarios []Scenario) (names []string) {
+	for i := range scenarios {
+		names = append(names, scenarios[i].Packages...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// build builds the static fabricd and puts it into the initramfs, with Debian's packages.
+func (b *Bench) build(ctx context.Context, root string, packages []string) error {
 	b.program = filepath.Join(b.dir, "fabricd")
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=lab", "-o", b.program, "./cmd/fabricd")
 	c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("building fabricd: %w\n%s", err, out)
 	}
+	layer, err := b.image.Layer(ctx, packages)
+	if err != nil {
+		return err
+	}
 	b.initramfs = filepath.Join(b.dir, "initramfs")
-	return b.image.Initramfs(b.initramfs, map[string]string{"bin/fabricd": b.program})
+	return b.image.Initramfs(b.initramfs, map[string]string{"bin/fabricd": b.program}, layer)
 }
 
 // Close removes what the bench made outside the cache.
@@ -108,14 +120,9 @@ func (b *Bench) Release() string { return b.image.Release }
 // start starts a scenario's machine; dir is an empty folder.
 func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive bool) (*Guest, error) {
 	b.machines.Add(1)
-	initramfs, err := b.initramfsFor(ctx, s, dir)
-	if err != nil {
-		return nil, err
-	}
-	m, err := b.states.start(ctx, qemu.Options{
-		Kernel: b.image.Kernel, Initramfs: initramfs, Dir: dir, Interactive: interactive, Limit: bootLimit,
-		Append: s.append(), Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices), Wires: s.Wires,
-	}, filepath.Join(b.dir, "state-"), s.Packages)
+	o := s.machine()
+	o.Kernel, o.Initramfs, o.Dir, o.Interactive, o.Limit = b.image.Kernel, b.initramfs, dir, interactive, bootLimit
+	m, err := b.states.start(ctx, o, filepath.Join(b.dir, "state-"))
 	if err != nil {
 		return nil, err
 	}
@@ -127,29 +134,6 @@ func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive 
 		return nil, err
 	}
 	return g, nil
-}
-
-// initramfsFor is the one that all scenarios have, or that with the packages that one needs.
-func (b *Bench) initramfsFor(ctx context.Context, s *Scenario, dir string) (string, error) {
-	if len(s.Packages) == 0 {
-		return b.initramfs, nil
-	}
-	b.layers.Lock()
-	layer, err := b.image.Layer(ctx, s.Packages)
-	b.layers.Unlock()
-	if err != nil {
-		return "", err
-	}
-	var whole []byte
-	for _, file := range []string{b.initramfs, layer} {
-		part, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		whole = append(whole, part...)
-	}
-	name := filepath.Join(dir, "initramfs")
-	return name, os.WriteFile(name, whole, 0o644)
 }
 
 // words splits arguments as written in a table: several to a line.

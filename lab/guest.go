@@ -96,6 +96,9 @@ func (g *Guest) startDaemon(ctx context.Context, s *Scenario) error {
 // filmFile is where the film of a daemon's guest is written when it ends: fabricd record reads the guest every other second all the time.
 const filmFile = "/tmp/film.txtar"
 
+// filmed waits until the film shows what is now: it sees only what is when it looks.
+func filmed() Action { return Wait(3 * second) }
+
 // film ends the film, with a reading of now, and gets it.
 func (g *Guest) film(ctx context.Context) (string, error) {
 	return g.bulk(ctx, "kill $(cat /tmp/film.pid); while [ ! -e "+filmFile+" ]; do usleep 50000; done; cat "+filmFile)

@@ -70,7 +70,7 @@ func (r *run) recorded(ctx context.Context, keep string, toCome []Step) error {
 	filmEnds := len(toCome) == 0 || toCome[0].Unreplayed != ""
 	switch {
 	case r.scenario.Daemon && !filmEnds && keep != "":
-		return Wait(3*second)(ctx, r.guest) // a film that is kept shows each step
+		return filmed()(ctx, r.guest) // a film that is kept shows each step
 	case r.Unreplayed != "" || r.scenario.Daemon && !filmEnds:
 		return nil
 	case r.scenario.Daemon:

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fabricd/fabricd/lab/internal/qemu"
 )
 
 // A Scenario is a machine and what happens to it.
@@ -46,12 +48,13 @@ type Scenario struct {
 	Steps  []Step
 }
 
-// append is what is added to the kernel's command line.
-func (s *Scenario) append() string {
-	if s.FineTimers {
-		return s.Append
+// machine is what the scenario's machine is like.
+func (s *Scenario) machine() qemu.Options {
+	o := qemu.Options{Append: s.Append, Nodes: s.Nodes, Guest: s.Guest, Devices: words(s.Devices), Wires: s.Wires}
+	if !s.FineTimers {
+		o.Append = strings.TrimSpace(o.Append + " highres=off")
 	}
-	return strings.TrimSpace(s.Append + " highres=off")
+	return o
 }
 
 // A Step is something that happens, and what fabricd has to say then. No finding may warn or fail besides those wanted.

@@ -13,6 +13,11 @@ func rails() *Tree {
 	return t
 }
 
+// wires are a machine's two interfaces whose other ends the lab holds. They leave VLAN tags in frames.
+func wires() []string {
+	return []string{"virtio-net-pci,romfile=,ctrl_vlan=off,mac=52:54:00:00:00:20", "virtio-net-pci,romfile=,ctrl_vlan=off,mac=52:54:00:00:00:21"}
+}
+
 // lay lays that cable: what the switch sends into eth0 leaves by rail1, at whose other end the rail is.
 func lay() Action {
 	return Run(`set -e
@@ -56,9 +61,9 @@ func lldpScenarios() []Scenario {
 	return []Scenario{
 		{
 			Name: "lldp", About: "a switch has PFC on where the host has not, firmware keeps its frames, and the cable is moved to another switch", Tree: rails(), Daemon: true,
-			Wires: []string{"virtio-net-pci,romfile=,ctrl_vlan=off,mac=52:54:00:00:00:20"}, Drivers: []string{"virtio_pci", "virtio_net", "sch_ingress", "cls_matchall", "act_mirred"},
+			Wires: wires(), Drivers: []string{"virtio_pci", "virtio_net", "sch_ingress", "cls_matchall", "act_mirred"},
 			Packages: []string{"iproute2", "ethtool"},
-			Config:   "plan: {cabling: [{port: " + rail + ", switch: leaf-01, switch_port: Ethernet12}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}, lldp_silent: {silent_seconds: 15}}",
+			Config:   "plan: {cabling: [{port: " + rail + ", switch: leaf-01, switch_port: Ethernet12}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}, lldp_silent: {silent_seconds: 6}}",
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{lay(), Announce(0, leaf("leaf-01", "etp4", 0))},
 					Want:    healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok|ended lldp_cabling "+rail), Say("ok lldp_pfc "+rail, "flow control on none")),
@@ -78,14 +83,13 @@ func lldpScenarios() []Scenario {
 		},
 		{
 			Name: "lldp-bond", About: "the cables of a bond are swapped", Daemon: true,
-			Wires:   []string{"virtio-net-pci,romfile=,mac=52:54:00:00:00:20", "virtio-net-pci,romfile=,mac=52:54:00:00:00:21"},
-			Drivers: []string{"virtio_pci", "virtio_net", "bonding"}, Packages: []string{"iproute2"},
+			Wires: wires(), Drivers: []string{"virtio_pci", "virtio_net", "bonding"}, Packages: []string{"iproute2"},
 			Config: "plan: {cabling: [{port: eth0, switch: leaf-01}, {port: eth1, switch: leaf-02}]}\nthresholds: {lldp_cabling: {hold_seconds: 5}}",
 			Steps: []Step{
 				{Name: "healthy", Do: append([]Action{bond()}, legs("leaf-01", "leaf-02")...), Want: bonded(
 					Say("ok|ended lldp_cabling eth0"), Say("ok|ended lldp_cabling eth1"), Say("ok lldp_many eth0"), Say("ok lldp_many eth1"),
 					Say("ok lldp_silent eth0"), Say("ok lldp_silent eth1"), Say("nothing lldp_silent bond0"))},
-				{Name: "unplugged", Do: cut, Want: bonded(
+				{Name: "unplugged", Do: append(cut, filmed()), Want: bonded(
 					Say("nothing|ended lldp_silent eth0"), Say("nothing|ended lldp_silent eth1"),
 					Say("warn lldp_cabling eth0", "no link"), Say("warn lldp_cabling eth1", "no link"))},
 				{Name: "swapped", Do: append(legs("leaf-02", "leaf-01"), plugged...), Want: bonded(

@@ -41,7 +41,7 @@ func rdmaScenarios() []Scenario {
 	const grow = "1 port_xmit_packets 100000000" // a second: a few that are lost are no warning
 	return []Scenario{
 		{
-			Name: "rdma-state", About: "InfiniBand ports that no subnet manager configures, or that have no partner", Tree: server(0).RDMA(400),
+			Name: "rdma-state", About: "InfiniBand ports that no subnet manager configures, or that have no partner", Nodes: 2, Tree: server(0).RDMA(400),
 			Steps: []Step{
 				{Name: "healthy", Want: bareMetal(Say("ok rdma_port "+firstPort, "ACTIVE"), Say("ok rdma_rate "+firstPort, "400 Gb/s"), Say("ok rdma_layer "+firstPort))},
 				{Name: "INIT", Do: []Action{RDMAKnob(secondPort, "state", "1 2 5")}, Want: bareMetal(
@@ -53,7 +53,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-counters", About: "counters that stick, wrap, grow, and one that cannot be read", Tree: onlyQuarter().RDMA(400), Daemon: true,
+			Name: "rdma-counters", About: "counters that stick, wrap, grow, and one that cannot be read", Nodes: 2, Tree: onlyQuarter().RDMA(400), Daemon: true,
 			Before: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 out_of_sequence 4294967290")},
 			Steps: []Step{
 				{Name: "healthy",
@@ -69,7 +69,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-flap", About: "a RoCE port loses its cable, and gets it back", Tree: roceQuarter(), Daemon: true,
+			Name: "rdma-flap", About: "a RoCE port loses its cable, and gets it back", Nodes: 2, Tree: roceQuarter(), Daemon: true,
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{roceUp()}, Want: roceHealthy(Say("ok rdma_port "+roceNetdev), Say("ok rdma_gid "+firstPort, "10.0.0.1"), Say("ok|warn rdma_flap "+roceNetdev))},
 				{Name: "cut", Do: []Action{NICKnob(roceNetdev, "carrier", "0")}, Want: roceHealthy(
@@ -81,7 +81,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-cnp", About: "a RoCE port that is told of congestion and tells nobody", Tree: roceQuarter(),
+			Name: "rdma-cnp", About: "a RoCE port that is told of congestion and tells nobody", Nodes: 2, Tree: roceQuarter(),
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{roceUp(), RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "grow", "1 np_ecn_marked_roce_packets 9000"), RDMAKnob(firstPort, "grow", "1 np_cnp_sent 300")},
 					Want: roceHealthy(Say("ok roce_cnp " + firstPort))},
@@ -92,7 +92,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-again", About: "a device is taken from its driver and given back under a running daemon", Tree: onlyQuarter().RDMA(400), Daemon: true,
+			Name: "rdma-again", About: "a device is taken from its driver and given back under a running daemon", Nodes: 2, Tree: onlyQuarter().RDMA(400), Daemon: true,
 			Before: []Action{RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "set", "1 link_downed 7"), RDMAKnob(firstPort, "set", "1 local_ack_timeout_err 5000")},
 			Steps: []Step{
 				{Name: "healthy", Want: bareMetal(Say("ok rdma_port "+firstPort), Say("ok rdma_flap "+firstPort), Say("ok rdma_loss "+firstPort))},
@@ -104,7 +104,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-optional", About: "nothing: a counter that an administrator enables, which netlink alone tells", Tree: roceQuarter(), Daemon: true,
+			Name: "rdma-optional", About: "nothing: a counter that an administrator enables, which netlink alone tells", Nodes: 2, Tree: roceQuarter(), Daemon: true,
 			Packages: []string{"iproute2"},
 			Before:   []Action{roceUp(), RDMAKnob(firstPort, "set", "1 cc_rx_ce_pkts 1234567890123")},
 			Steps: []Step{
@@ -116,7 +116,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rxe-loss", About: "soft-RoCE on interfaces of no hardware, one of which loses packets", Daemon: true,
+			Name: "rxe-loss", About: "soft-RoCE on interfaces of no hardware, one of which loses packets", Nodes: 2, Daemon: true,
 			Packages: rocePackages, Drivers: roceDrivers,
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{Run("ip link add va type veth peer name vb"), SoftRoCE("va", "vb"), KeepWriting(), Wait(5 * second)}, Want: bareMetal(

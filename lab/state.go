@@ -13,37 +13,39 @@ import (
 
 // states are the machines that were saved as they were just after they came up: to start once more where one was costs a tenth of
 // booting it under emulation.
-type states struct {
-	sync.Mutex
-	of map[string]*state
-}
+type states struct{ of map[string]*state }
 
 // A state is of one kind of machine.
 type state struct {
 	sync.Mutex
-	file string // empty until it is saved
+	scenarios int    // that have such a machine
+	file      string // empty until it is saved
 }
 
-func (s *states) like(kind string) *state {
-	s.Lock()
-	defer s.Unlock()
-	if s.of == nil {
-		s.of = map[string]*state{}
+func newStates(scenarios []Scenario) states {
+	s := states{map[string]*state{}}
+	for i := range scenarios {
+		kind := kindOf(scenarios[i].machine())
+		if s.of[kind] == nil {
+			s.of[kind] = &state{}
+		}
+		s.of[kind].scenarios++
 	}
-	if s.of[kind] == nil {
-		s.of[kind] = &state{}
-	}
-	return s.of[kind]
+	return s
 }
 
-// start starts a machine from the state of one with the same options and packages, or boots it. The first of its kind is saved into a
-// file whose name begins as given; while it boots, the others wait for that.
-func (s *states) start(ctx context.Context, o qemu.Options, prefix string, packages []string) (*qemu.Machine, error) {
-	if o.Interactive || len(o.Wires) > 0 {
+// kindOf is the same for machines that are alike.
+func kindOf(o qemu.Options) string {
+	return fmt.Sprintf("%s|%d|%v|%s|%s", o.Append, o.Nodes, o.Guest, strings.Join(o.Devices, " "), strings.Join(o.Wires, " "))
+}
+
+// start starts a machine from the state of one that is alike, or boots it. The first of a kind of which there will be more is saved
+// into a file whose name begins as given; while it boots, the others wait for that.
+func (s states) start(ctx context.Context, o qemu.Options, prefix string) (*qemu.Machine, error) {
+	of := s.of[kindOf(o)]
+	if o.Interactive || of == nil || of.scenarios < 2 {
 		return qemu.Start(ctx, o)
 	}
-	kind := strings.Join([]string{o.Append, fmt.Sprint(o.Nodes, o.Guest), strings.Join(o.Devices, " "), strings.Join(packages, " ")}, "|")
-	of := s.like(kind)
 	of.Lock()
 	if of.file != "" {
 		of.Unlock()

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ErrUnavailable says that this machine cannot have the image: no apt, no network, no package.
@@ -82,8 +83,8 @@ func Make(ctx context.Context, o Options) (*Image, error) {
 	return &Image{Kernel: t.path("kernel"), Release: t.release, base: base, options: o}, nil
 }
 
-// Initramfs writes the whole initramfs: the base, and the files given as name in the guest to file here.
-func (i *Image) Initramfs(target string, files map[string]string) error {
+// Initramfs writes the whole initramfs: the base, the files given as name in the guest to file here, and a layer.
+func (i *Image) Initramfs(target string, files map[string]string, layer string) error {
 	base, err := os.ReadFile(i.base)
 	if err != nil {
 		return err
@@ -94,7 +95,11 @@ func (i *Image) Initramfs(target string, files map[string]string) error {
 			return err
 		}
 	}
-	return os.WriteFile(target, append(base, a.bytes()...), 0o644)
+	more, err := os.ReadFile(layer)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(target, slices.Concat(base, a.bytes(), more), 0o644)
 }
 
 // key names a set of package files, whose names hold their versions.
