@@ -106,12 +106,12 @@ func queueScenarios() []Scenario {
 			}},
 		},
 		{
-			Name: "queue-stuck", About: "a NIC sends nothing of what a queue hands over", Nodes: 2, Tree: ethernet, Daemon: true, Config: "thresholds: {nic_queue_stuck: {seconds: 3}}",
+			Name: "queue-stuck", About: "a NIC sends nothing of what a queue hands over", Nodes: 2, Tree: ethernet, Daemon: true, Config: "thresholds: {nic_queue_stuck: {seconds: 2}}",
 			Steps: []Step{
 				traffic,
-				{Name: "paused, and its clock set", Unreplayed: samples, Do: []Action{Monitor("stop"), Wait(5 * second), Monitor("cont"), Run("date -s @$(($(date +%s) + 3600))")},
+				{Name: "paused, and its clock set", Unreplayed: samples, Do: []Action{Monitor("stop"), Wait(4 * second), Monitor("cont"), Run("date -s @$(($(date +%s) + 3600))")},
 					Want: bareMetal(Say("ok nic_queue_stuck eth0"), Say("ok nic_queue_full eth0"), quietWire())},
-				{Name: "stuck", Unreplayed: samples, Do: []Action{labnic("stuck", "0 1"), Wait(4 * second)},
+				{Name: "stuck", Unreplayed: samples, Do: []Action{labnic("stuck", "0 1"), Wait(3 * second)},
 					Want: bareMetal(Say("fail nic_queue_stuck eth0", "in flight"), Say("info nic_queue_full eth0", "nic_queue_stuck"), quietWire())},
 			},
 		},
