@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -52,7 +53,7 @@ func (b *Bench) attempt(ctx context.Context, s *Scenario, keep string, log Log) 
 		log("%s: %.0f s, %.0f s of processor time", s.Name, time.Since(began).Seconds(), g.machine.Burnt().Seconds())
 	}()
 	log("%s: up after %.1f s", s.Name, time.Since(began).Seconds())
-	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began, window: firstWindow}
+	r := run{Bench: b, log: log, guest: g, scenario: s, dir: dir, began: began, window: cmp.Or(s.Window, firstWindow)}
 	for i := range s.Steps {
 		r.Step = &s.Steps[i]
 		if err := r.step(ctx); err != nil {

@@ -43,6 +43,8 @@ type Scenario struct {
 	Daemon bool
 	// Config is the daemon's configuration besides its budget: YAML.
 	Config string
+	// Window is how long the first fabricd check takes readings; 0 is a second. It is longer each time that something is wrong.
+	Window time.Duration
 	// Before happens before the daemon starts, so that all of its readings agree on it.
 	Before []Action
 	Steps  []Step

@@ -89,7 +89,7 @@ func lldpScenarios() []Scenario {
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{lay(), Announce(0, leaf("leaf-01", "etp4", 0))},
 					Want: healthy(Say("ok lldp_silent "+rail, "leaf-01"), Say("ok|ended lldp_cabling "+rail))},
-				{Name: "unplugged", Do: []Action{NICKnob(rail, "carrier", "0"), filmed()},
+				{Name: "unplugged", Do: []Action{NICKnob(rail, "carrier", "0"), Hush(0), filmed()},
 					Want: healthy(Say("nothing|ended lldp_silent "+rail), Say("warn lldp_cabling "+rail, "no link"), Say("nothing|ended lldp_pfc "+rail))},
 				{Name: "moved", Do: []Action{NICKnob(rail, "carrier", "1"), Announce(0, leaf("leaf-02", "etp4", 0))},
 					Want: healthy(Say("fail lldp_cabling "+rail, "leaf-01 port Ethernet12", "leaf-02"), Say("ok|ended lldp_silent "+rail), Say("ok lldp_many "+rail), Say("ok|ended lldp_pfc "+rail))},

@@ -81,7 +81,7 @@ func rdmaScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "rdma-cnp", About: "a RoCE port that is told of congestion and tells nobody", Nodes: 2, Tree: roceQuarter(),
+			Name: "rdma-cnp", About: "a RoCE port that is told of congestion and tells nobody", Nodes: 2, Tree: roceQuarter(), Window: 2 * second,
 			Steps: []Step{
 				{Name: "healthy", Do: []Action{roceUp(), RDMAKnob(firstPort, "grow", grow), RDMAKnob(firstPort, "grow", "1 np_ecn_marked_roce_packets 9000"), RDMAKnob(firstPort, "grow", "1 np_cnp_sent 300")},
 					Want: roceHealthy(Say("ok roce_cnp " + firstPort))},

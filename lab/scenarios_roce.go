@@ -25,7 +25,7 @@ func roceScenarios() []Scenario {
 	up := []Action{roceUp(), pfc3()}
 	return []Scenario{
 		{
-			Name: "roce-pfc", About: "PFC is switched on and off: the driver's counters of pause come and go, and its positions get other names", Nodes: 2, Tree: roceQuarter(),
+			Name: "roce-pfc", About: "PFC is switched on and off: the driver's counters of pause come and go, and its positions get other names", Nodes: 2, Tree: roceQuarter(), Window: 2 * second,
 			Steps: []Step{
 				{Name: "healthy", Do: up, Want: roceHealthy(Say("ok roce_pfc "+roceNetdev, "priority 3"), Say("ok roce_pause 3"), Say("ok roce_global_pause "+roceNetdev))},
 				{Name: "moved", Do: []Action{NICKnob(roceNetdev, "pfc", "10 8")}, Want: roceHealthy(
@@ -36,7 +36,7 @@ func roceScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "roce-pause", About: "a pause storm in each direction", Nodes: 2, Tree: roceQuarter(),
+			Name: "roce-pause", About: "a pause storm in each direction", Nodes: 2, Tree: roceQuarter(), Window: 2 * second,
 			Steps: []Step{
 				{Name: "healthy", Do: up, Want: roceHealthy(Say("ok roce_pause 3"))},
 				{Name: "received", Do: []Action{NICKnob(roceNetdev, "pause", "3 600000000")}, Want: roceHealthy(
@@ -46,7 +46,7 @@ func roceScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "roce-priority", About: "RDMA runs on a priority that is not lossless", Nodes: 2, Tree: roceQuarter(),
+			Name: "roce-priority", About: "RDMA runs on a priority that is not lossless", Nodes: 2, Tree: roceQuarter(), Window: 2 * second,
 			Steps: []Step{
 				{Name: "healthy", Do: append(up, load("3")...), Want: roceHealthy(Say("ok roce_priority " + roceNetdev))},
 				{Name: "on priority 0", Do: append([]Action{NICKnob(roceNetdev, "grow", "rx_prio3_bytes 0"), NICKnob(roceNetdev, "grow", "tx_prio3_bytes 0")}, load("0")...),
@@ -66,7 +66,7 @@ func roceScenarios() []Scenario {
 			},
 		},
 		{
-			Name: "nic-host", About: "a NIC that the host serves too slowly, and a bad cable", Nodes: 2, Tree: roceQuarter(),
+			Name: "nic-host", About: "a NIC that the host serves too slowly, and a bad cable", Nodes: 2, Tree: roceQuarter(), Window: 2 * second,
 			Steps: []Step{
 				{Name: "healthy", Do: up, Want: roceHealthy(Say("ok nic_discards "+roceNetdev), Say("ok nic_pcie_stall "+roceNetdev), Say("ok nic_fec "+roceNetdev), Say("ok nic_speed "+roceNetdev))},
 				{Name: "discards", Do: []Action{NICKnob(roceNetdev, "grow", "rx_discards_phy 500"), NICKnob(roceNetdev, "set", "outbound_pci_stalled_wr 40")},
