@@ -44,7 +44,7 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 	}
 	q, err := bpf.OpenQueues(countQueues(places), len(places), interfaces, timer)
 	if err != nil {
-		return nil, refusal(err, missing())
+		return nil, refusal(err, missing(), confidential(h))
 	}
 	k := &kernel{q}
 	if err := q.Sample(monotonic()); err != nil { // without queues as yet: does it run at all?
@@ -54,9 +54,12 @@ func openKernel(h *probes.Host, o Options, places []place, timer bool) (*kernel,
 	return k, nil
 }
 
-// refusal says what a kernel that refuses BPF lacks, or we do: capabilities.
-func refusal(err error, missing []string) error {
+// refusal says what a kernel that refuses BPF lacks, or we do: capabilities. A
+// locked one lets no program read its memory, and calls that EINVAL.
+func refusal(err error, missing []string, locked bool) error {
 	switch {
+	case locked && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)):
+		return errors.New("the kernel is locked down for confidentiality: no BPF program may read its memory")
 	case (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL)) && len(missing) > 0: // EPERM, and EACCES or EINVAL from the verifier
 		return fmt.Errorf("BPF is not permitted without %s", strings.Join(missing, " and "))
 	case errors.Is(err, syscall.EPERM):
@@ -67,6 +70,13 @@ func refusal(err error, missing []string) error {
 		return fmt.Errorf("the kernel tells no types (CONFIG_DEBUG_INFO_BTF): %w", err)
 	}
 	return err
+}
+
+// confidential says whether the kernel's lockdown keeps its memory secret:
+// then /sys/kernel/security/lockdown says "none integrity [confidentiality]".
+func confidential(h *probes.Host) bool {
+	b, err := h.ReadFile("sys/kernel/security/lockdown")
+	return err == nil && strings.Contains(string(b), "[confidentiality]")
 }
 
 // missing lists the capabilities for BPF that this process does not have.

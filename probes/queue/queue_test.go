@@ -159,17 +159,20 @@ func TestRefusal(t *testing.T) {
 		err     error
 		missing []string
 		want    string
+		locked  bool
 	}{
-		{syscall.EPERM, []string{"CAP_BPF", "CAP_PERFMON"}, "CAP_BPF and CAP_PERFMON"},
-		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EACCES), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
-		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), []string{"CAP_PERFMON"}, "without CAP_PERFMON"},
-		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), nil, "verifier refuses the program: invalid argument"},
-		{syscall.EPERM, nil, "lockdown"},
-		{fmt.Errorf("load BTF: %w", syscall.ENOSYS), nil, "CONFIG_BPF_SYSCALL"},
-		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory"},
-		{errors.New("load kernel spec: no BTF found for kernel version 6.1: not supported"), nil, "tells no types"},
+		{syscall.EPERM, []string{"CAP_BPF", "CAP_PERFMON"}, "CAP_BPF and CAP_PERFMON", false},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EACCES), []string{"CAP_PERFMON"}, "without CAP_PERFMON", false},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), []string{"CAP_PERFMON"}, "without CAP_PERFMON", false},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), nil, "verifier refuses the program: invalid argument", false},
+		{syscall.EPERM, nil, "lockdown", false},
+		{fmt.Errorf("load BTF: %w", syscall.ENOSYS), nil, "CONFIG_BPF_SYSCALL", false},
+		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory", false},
+		{errors.New("load kernel spec: no BTF found for kernel version 6.1: not supported"), nil, "tells no types", false},
+		{fmt.Errorf("the kernel's verifier refuses the program: %w", syscall.EINVAL), nil, "locked down for confidentiality", true},
+		{fmt.Errorf("load BTF: %w", syscall.ENOMEM), nil, "load BTF: cannot allocate memory", true},
 	} {
-		got := refusal(test.err, test.missing).Error()
+		got := refusal(test.err, test.missing, test.locked).Error()
 		if !strings.Contains(got, test.want) || strings.Contains(got, "types") != strings.Contains(test.want, "types") {
 			t.Errorf("%v: %s", test.err, got)
 		}
