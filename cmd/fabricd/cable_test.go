@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	frames "github.com/fabricd/fabricd/probes/lldp"
 	"github.com/mdlayher/packet"
 	"golang.org/x/sys/unix"
@@ -49,14 +50,7 @@ flags : fpu
 // newCable moves the test's thread into namespaces of its own, where a veth
 // passes for a NIC.
 func newCable(tb testing.TB) *cable {
-	if os.Getuid() != 0 {
-		tb.Skip("needs root: network namespaces")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		tb.Skip("needs ip (make deps)")
-	}
 	c := &cable{tb: tb, root: unpack(tb, file(tb, "cable.txtar", nicOfCable))}
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	there := c.namespace()
 	c.here = c.namespace()
 	c.ip("link", "add", "fd0", "type", "veth", "peer", "name", "sw0", "netns", fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), there))
@@ -76,9 +70,7 @@ func newCable(tb testing.TB) *cable {
 
 // namespace moves the thread into a new network namespace, and gives it.
 func (c *cable) namespace() int {
-	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
-		c.tb.Skipf("no network namespace: %v", err)
-	}
+	nettest.Enter(c.tb, unix.CLONE_NEWNS)
 	fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY, 0) // ip inherits it
 	c.must(err)
 	c.tb.Cleanup(func() { unix.Close(fd) })

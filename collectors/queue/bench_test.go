@@ -5,8 +5,6 @@ package queue_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +15,7 @@ import (
 	"github.com/fabricd/fabricd/collectors/all"
 	"github.com/fabricd/fabricd/collectors/queue"
 	"github.com/fabricd/fabricd/config"
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 	probe "github.com/fabricd/fabricd/probes/queue"
 )
@@ -26,13 +25,13 @@ import (
 // works in interrupts, which no process is charged for: its samples' own time is
 // added.
 func BenchmarkDaemon(b *testing.B) {
-	if !inNamespace(b) {
+	if !nettest.Apart(b) {
 		return
 	}
 	const queues, netdev = 256, "qa"
-	command(b, fmt.Sprintf("ip link add %s numtxqueues %d numrxqueues %d type veth peer name qb numtxqueues %d numrxqueues %d", netdev, queues, queues, queues, queues))
-	command(b, "ip link set "+netdev+" up")
-	command(b, "ip link set qb up")
+	nettest.Command(b, fmt.Sprintf("ip link add %s numtxqueues %d numrxqueues %d type veth peer name qb numtxqueues %d numrxqueues %d", netdev, queues, queues, queues, queues))
+	nettest.Command(b, "ip link set "+netdev+" up")
+	nettest.Command(b, "ip link set qb up")
 	b.Run("none", func(b *testing.B) { daemon(b, 0, nil) })
 	for _, every := range []time.Duration{10 * time.Millisecond, time.Millisecond} {
 		for _, way := range []probe.Way{probe.Timer, probe.Kernel, probe.Files} {
@@ -92,36 +91,4 @@ func processor(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// inNamespace runs a benchmark in a process of its own, in network and mount
-// namespaces of its own. In that process it returns true.
-func inNamespace(b *testing.B) bool {
-	b.Helper()
-	const mark = "FABRICD_TEST_APART"
-	if os.Getenv(mark) != "" {
-		command(b, "mount --make-rprivate /")
-		command(b, "mount -t sysfs sysfs /sys")
-		return true
-	}
-	if os.Getuid() != 0 {
-		b.Skip("needs root")
-	}
-	c := exec.Command("/proc/self/exe", "-test.run=^$", "-test.bench=^"+b.Name()+"$", "-test.timeout=30m")
-	c.Env = append(os.Environ(), mark+"=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	if err := c.Run(); err != nil {
-		b.Fatal(err)
-	}
-	b.SkipNow()
-	return false
-}
-
-func command(b *testing.B, line string) {
-	b.Helper()
-	words := strings.Fields(line)
-	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-		b.Fatalf("%s: %v: %s", line, err, out)
-	}
 }

@@ -44,8 +44,8 @@ var reserved = []struct {
 	{"github.com/prometheus/procfs", []string{"probes"}, true},
 	{"github.com/mdlayher", []string{"probes", "bpf"}, true},
 	{"github.com/cilium/ebpf", []string{"probes", "bpf"}, true},
-	{"golang.org/x/sys/unix", []string{"probes", "bpf"}, true},
-	{"os/exec", []string{"probes/gpu", "lab"}, true},
+	{"golang.org/x/sys/unix", []string{"probes", "bpf", "internal/nettest"}, true},
+	{"os/exec", []string{"probes/gpu", "lab", "internal/nettest"}, true},
 	{"github.com/NVIDIA/go-nvml", []string{"cmd/fabricd-nvml"}, false},
 	{"C", []string{"cmd/fabricd-nvml"}, false},
 }

@@ -5,12 +5,10 @@ package ethtool_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/dcb"
 	"github.com/fabricd/fabricd/probes/ethtool"
@@ -18,34 +16,18 @@ import (
 )
 
 // namespace makes a network namespace with two ends of a cable for the test,
-// va and vb. It needs root.
+// va and vb.
 func namespace(t *testing.T) *probes.Host {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root for a network namespace")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("needs the program ip")
-	}
-	runtime.LockOSThread() // not given back: the thread ends with the test, and its namespace
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skip("network namespace:", err)
-	}
-	ip(t, "link add va type veth peer name vb")
-	ip(t, "link set va up")
-	ip(t, "link set vb up")
+	nettest.Enter(t, 0)
+	nettest.Command(t, "ip link add va type veth peer name vb")
+	nettest.Command(t, "ip link set va up")
+	nettest.Command(t, "ip link set vb up")
 	h, err := probes.Live("/", probes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
-}
-
-func ip(t *testing.T, args string) {
-	t.Helper()
-	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
-		t.Skipf("ip %s: %v: %s", args, err, out)
-	}
 }
 
 // A veth has statistics and nothing else: what the kernel says is what is read.
@@ -97,11 +79,11 @@ func TestLiveReplaced(t *testing.T) {
 	if _, err := p.Statistics(); err != nil {
 		t.Fatal(err)
 	}
-	ip(t, "link del va")
+	nettest.Command(t, "ip link del va")
 	if _, err := p.Statistics(); !errors.Is(err, unix.ENODEV) {
 		t.Errorf("a removed interface: %v", err)
 	}
-	ip(t, "link add va type veth peer name vb")
+	nettest.Command(t, "ip link add va type veth peer name vb")
 	if _, err := p.Statistics(); !errors.Is(err, ethtool.ErrReplaced) {
 		t.Errorf("an interface that came back: %v", err)
 	}

@@ -14,13 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/mdlayher/packet"
 	"golang.org/x/sys/unix"
@@ -37,25 +37,8 @@ type bench struct {
 
 // newBench moves the test's thread into a namespace of its own.
 func newBench(t *testing.T, programs ...string) *bench {
-	if os.Getuid() != 0 {
-		t.Skip("needs root: network namespaces")
-	}
-	for _, p := range append(programs, "ip", "nsenter") {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("needs %s (make deps)", p)
-		}
-	}
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
-		t.Skipf("no network namespace: %v", err)
-	}
-	sleeper := exec.Command("sleep", "1000")
-	sleeper.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if err := sleeper.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() })
-	b := &bench{t: t, root: t.TempDir(), peer: sleeper.Process.Pid}
+	nettest.Enter(t, unix.CLONE_NEWNS, append(programs, "nsenter")...)
+	b := &bench{t: t, root: t.TempDir(), peer: nettest.Elsewhere(t)}
 	for _, dir := range []string{"proc", "sys"} {
 		if err := os.Mkdir(filepath.Join(b.root, dir), 0o755); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 )
 
@@ -36,7 +37,7 @@ func device(b *testing.B, queues int) (*probes.Host, []place) {
 // the machine do not distort as much: by the program in the kernel, by files that
 // are kept open, and by files that are opened each time.
 func BenchmarkSweep(b *testing.B) {
-	if !apart(b) {
+	if !nettest.Apart(b) {
 		return
 	}
 	for _, queues := range []int{1, 256, 1024} {
@@ -87,7 +88,7 @@ func BenchmarkSweep(b *testing.B) {
 // kernel's timer works in interrupts, which no process is charged for: its
 // samples' own time is added.
 func BenchmarkProcessor(b *testing.B) {
-	if !apart(b) {
+	if !nettest.Apart(b) {
 		return
 	}
 	for _, every := range []time.Duration{10 * time.Millisecond, time.Millisecond} {
@@ -139,7 +140,7 @@ func late(v *Snapshot, share float64) float64 {
 // How many of a thousand bursts of known length over a shaped link are seen at
 // 1 ms, and how many by looking every 15 s. Run it with -benchtime 1x.
 func BenchmarkBursts(b *testing.B) {
-	if !apart(b) {
+	if !nettest.Apart(b) {
 		return
 	}
 	c := pair(b, "1")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fabricd/fabricd/bpf"
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +23,7 @@ import (
 // What waits above the queues is what the kernel tells of the queueing
 // discipline, and an interface without byte queue limits is said to be one.
 func TestBacklog(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	c := pair(t, "4")
@@ -39,7 +40,7 @@ func TestBacklog(t *testing.T) {
 		Dev     string
 		Backlog uint64
 	}
-	if err := json.Unmarshal([]byte(command(t, "tc -j -s qdisc show dev qa")), &told); err != nil {
+	if err := json.Unmarshal([]byte(nettest.Command(t, "tc -j -s qdisc show dev qa")), &told); err != nil {
 		t.Fatal(err)
 	}
 	n := &v.Netdevs[0]
@@ -59,7 +60,7 @@ func TestBacklog(t *testing.T) {
 // What waited is not told any more when the queueing discipline becomes one
 // that counts elsewhere, nor what was in a queue that there is no longer.
 func TestNothingStays(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	c := pair(t, "2")
@@ -87,7 +88,7 @@ func TestNothingStays(t *testing.T) {
 // A snapshot covers a second at every interval, and a look that comes late
 // says by how much.
 func TestPace(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	pair(t, "2")
@@ -126,7 +127,7 @@ func TestPace(t *testing.T) {
 // Interfaces come, get other names and other numbers of queues, and go, while
 // they are sampled.
 func TestComeAndGo(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	for _, way := range []Way{Best, Timer, Files} {
@@ -159,7 +160,7 @@ func TestComeAndGo(t *testing.T) {
 // Twelve thousand queues are sampled, with memory and descriptors in
 // proportion.
 func TestThousands(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	const netdevs, each = 3, 4096 // the most that the kernel allows
@@ -199,7 +200,7 @@ func descriptors(t *testing.T) int {
 // The kernel's program looks at the interfaces that sysfs shows, though one of
 // ours has the same name and index.
 func TestOtherNamespace(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	pair(t, "2", "index 77")
@@ -260,7 +261,7 @@ func inNamespace(t *testing.T, f func()) {
 // Bursts over a shaped link are each seen, with about the length that they
 // had.
 func TestBursts(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	c := pair(t, "1")

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 )
 
 // Watching tells once of an interface that goes or gets
 // another name, and ends when none is left.
 func TestWatchGone(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	for _, way := range []Way{Kernel, Files} {
@@ -44,7 +45,7 @@ func TestWatchGone(t *testing.T) {
 
 // Interfaces that come while they are watched are looked at.
 func TestWatchAdded(t *testing.T) {
-	if !apart(t) {
+	if !nettest.Apart(t) {
 		return
 	}
 	for _, way := range []Way{Kernel, Files} {

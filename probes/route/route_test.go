@@ -5,14 +5,12 @@ package route
 import (
 	"encoding/json"
 	"net/netip"
-	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/fabricd/fabricd/internal/nettest"
 )
 
 // This machine has a loopback address and the rules that every kernel has.
@@ -41,16 +39,7 @@ func TestLive(t *testing.T) {
 
 // Rules are what iproute2 was told to make.
 func TestRules(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root: a network namespace")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("needs ip (make deps)")
-	}
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skipf("no network namespace: %v", err)
-	}
+	nettest.Enter(t, 0)
 	from := netip.MustParsePrefix("10.0.0.0/8")
 	for _, test := range []struct {
 		words string

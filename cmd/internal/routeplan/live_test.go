@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/fabricd/fabricd/internal/nettest"
 	"github.com/fabricd/fabricd/probes"
 	"github.com/fabricd/fabricd/probes/route"
-	"golang.org/x/sys/unix"
 )
 
 func run(t *testing.T, script string) string {
@@ -64,23 +61,8 @@ func takes(t *testing.T, from, to string) (rail0, rail1 int) {
 // Two rails to one switch, behind which are other networks: before the plan
 // all traffic takes the default route, after it each rail's its own.
 func TestTrafficTakesItsRail(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root: network namespaces")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("needs ip (make deps)")
-	}
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skipf("no network namespace: %v", err)
-	}
-	sw := exec.Command("sleep", "1000")
-	sw.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if err := sw.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sw.Process.Kill(); _ = sw.Wait() }()
-	setUp(t, sw.Process.Pid)
+	nettest.Enter(t, 0)
+	setUp(t, nettest.Elsewhere(t))
 
 	host, err := probes.Live("/", probes.Options{})
 	if err != nil {
