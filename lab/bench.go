@@ -61,11 +61,11 @@ func NewBench(ctx context.Context, root, suite string, log Log) (*Bench, error) 
 		return nil, err
 	}
 	b.image, err = image.Make(ctx, image.Options{Cache: cache, Modules: filepath.Join(root, "lab", "modules"), Suite: suite, Log: log})
-	if err == nil {
-		err = b.build(ctx, root, packages(Scenarios()))
-	}
 	if errors.Is(err, image.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err == nil { // what fails from here on is no lack of this machine's
+		err = b.build(ctx, root, packages(Scenarios()))
 	}
 	if err != nil {
 		b.Close()

@@ -33,7 +33,7 @@ type Scenario struct {
 	Devices []string
 	// Drivers are modules of the kernel's to load.
 	Drivers []string
-	// Packages are Debian's, whose programs the guest needs: iproute2, ethtool, lldpd.
+	// Packages are Debian's, whose programs the scenario needs: iproute2, ethtool, lldpd. All machines have those of all scenarios.
 	Packages []string
 	// Wires are QEMU's network devices whose other end the lab holds, as a switch: the words of -device but for netdev=.
 	Wires []string

@@ -8,7 +8,7 @@ func linkScenarios() []Scenario {
 		{
 			Name: "retrain", About: "a GPU's link trains down and up again", Nodes: 2, Tree: onlyQuarter(), Daemon: true,
 			Steps: []Step{
-				{Name: "healthy", Want: bareMetal(Say("ok pcie_width " + firstGPU))},
+				{Name: "healthy", Want: bareMetal(Say("ok pcie_width " + firstGPU)), Metrics: []string{`fabricd_nic_queue_sampler_info{reason="",way="none"} 1`}},
 				{Name: "gen1", Do: []Action{Knob("link", firstGPU+" 1 16")},
 					Want: bareMetal(Say("info pcie_speed "+firstGPU, "2.5 GT/s of 32 GT/s", "load unknown"))},
 				{Name: "x4", Do: []Action{Knob("link", firstGPU+" 5 4")},

@@ -57,19 +57,19 @@ var errOutside = errors.New("a symbolic link leads out of the directory")
 
 // beneath opens what is below a directory, whatever symbolic links say.
 func beneath(dir int, name string, flags uint64) (int, error) {
+	const tries = 100
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH}
-	for {
-		fd, err := unix.Openat2(dir, name, &how)
-		switch err {
-		case nil:
-			return fd, nil
-		case unix.EINTR, unix.EAGAIN: // EAGAIN: something was renamed on the way
-			continue
-		case unix.EXDEV:
-			err = errOutside
-		}
-		return -1, &fs.PathError{Op: "openat2", Path: name, Err: err}
+	fd, err := unix.Openat2(dir, name, &how)
+	for n := 1; n < tries && (err == unix.EINTR || err == unix.EAGAIN); n++ { // EAGAIN: something was renamed on the way
+		fd, err = unix.Openat2(dir, name, &how)
 	}
+	switch err {
+	case nil:
+		return fd, nil
+	case unix.EXDEV:
+		err = errOutside
+	}
+	return -1, &fs.PathError{Op: "openat2", Path: name, Err: err}
 }
 
 type liveDir struct{ fd int }

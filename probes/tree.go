@@ -25,8 +25,8 @@ type tree interface {
 	recorded() bool
 }
 
-// A directory is one directory kept at hand. An open through it costs a
-// single openat, not a walk from the root.
+// A directory is one directory kept at hand. An open through it is
+// no walk from the root.
 type directory interface {
 	open(name string) (file, error)
 	list() ([]string, error)

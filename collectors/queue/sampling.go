@@ -4,6 +4,7 @@ package queue
 
 import (
 	"github.com/fabricd/fabricd/collectors"
+	"github.com/fabricd/fabricd/probes/queue"
 )
 
 func samplerColumns() collectors.Columns[Reading] {
@@ -19,7 +20,7 @@ func samplerColumns() collectors.Columns[Reading] {
 			{Name: "nic_queue_unsampled", Help: "Transmit queues beyond the number that is sampled.", Source: "sampler",
 				Get: func(s *Reading) (float64, bool) { return float64(s.LeftOut), true }},
 			{Name: "nic_queue_sample_interval_seconds", Help: "Time between two samples in force: the wanted one, stretched where samples take too long.", Source: "sampler",
-				Get: func(s *Reading) (float64, bool) { return s.Every.Seconds(), s.Every > 0 }},
+				Get: func(s *Reading) (float64, bool) { return s.Every.Seconds(), s.Every > 0 && s.Way != queue.None }},
 			{Name: "nic_queue_sample_ticks_total", Kind: collectors.Counter, Help: "Samples of all queues that were taken.", Source: "sampler",
 				Get: func(s *Reading) (float64, bool) { return float64(s.Ticks), true }},
 			{Name: "nic_queue_sample_missed_ticks_total", Kind: collectors.Counter, Help: "Samples that were not taken because the one before came too late or took too long.", Source: "sampler",
