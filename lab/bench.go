@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -134,13 +133,4 @@ func (b *Bench) start(ctx context.Context, s *Scenario, dir string, interactive 
 		return nil, err
 	}
 	return g, nil
-}
-
-// words splits arguments as written in a table: several to a line.
-func words(lines []string) []string {
-	var all []string
-	for _, line := range lines {
-		all = append(all, strings.Fields(line)...)
-	}
-	return all
 }

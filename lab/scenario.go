@@ -59,6 +59,15 @@ func (s *Scenario) machine() qemu.Options {
 	return o
 }
 
+// words splits arguments as written in a table: several to a line.
+func words(lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, strings.Fields(line)...)
+	}
+	return all
+}
+
 // A Step is something that happens, and what fabricd has to say then. No finding may warn or fail besides those wanted.
 // A step that wants no such finding is the healthy twin of the others.
 type Step struct {

@@ -3,6 +3,7 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -37,7 +38,7 @@ func newLiveTree(root *os.Root) (liveTree, error) {
 func (t liveTree) recorded() bool { return false }
 
 func (t liveTree) dir(name string) (directory, error) {
-	name = path.Clean(name)
+	name = cmp.Or(name, ".") // the root
 	if t.fd < 0 {
 		r, err := t.root.OpenRoot(name)
 		if err != nil {

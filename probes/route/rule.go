@@ -33,6 +33,8 @@ const (
 	fraSourcePort     = 23
 	fraPort           = 24
 
+	tos = 3 // in the header
+
 	ruleInvert     = 0x2
 	ruleUnresolved = 0x4 // where to go there is no rule
 )
@@ -51,7 +53,7 @@ func (s *State) rule(family byte, b []byte, _ map[int]string) {
 	if !ok || !known {
 		return
 	}
-	const tos, flags = 3, 8
+	const flags = 8
 	set := binary.NativeEndian.Uint32(b[flags:])
 	r := Rule{Priority: number(a[fraPriority]), From: from, Table: int(b[4]), Action: action, Not: set&ruleInvert != 0, Other: b[tos] != 0}
 	if t := a[fraTable]; t != nil {
@@ -60,24 +62,31 @@ func (s *State) rule(family byte, b []byte, _ map[int]string) {
 	if set&ruleUnresolved == 0 {
 		r.Target = number(a[fraGoto])
 	}
-	for kind, value := range a {
+	for kind := range a {
 		switch kind {
-		case fraSource, fraGoto, fraPriority, fraTable, fraProtocol, fraRealms:
-		case fraSuppressLength: // -1: none
-			r.Other = r.Other || uint32(number(value)) != math.MaxUint32
+		case fraSource, fraGoto, fraPriority, fraTable, fraProtocol, fraRealms, fraSuppressLength, fraSuppressGroup:
 		default:
 			r.Other = true
 		}
 	}
 	r.Input = name(a[fraInput])
 	r.Where = conditions(b, a)
-	if n := a[fraSuppressLength]; n != nil && uint32(number(n)) != math.MaxUint32 {
-		r.Suppress = fmt.Sprintf("suppress_prefixlength %d", number(n))
+	r.Suppress = suppressors(a)
+	r.Other = r.Other || r.Suppress != ""
+	s.Rules = append(s.Rules, r)
+}
+
+// suppressors writes which of the routes that are found a rule does not take, as
+// iproute2 does.
+func suppressors(a map[uint16][]byte) string {
+	var list []string
+	if n := a[fraSuppressLength]; n != nil && uint32(number(n)) != math.MaxUint32 { // -1: none
+		list = append(list, fmt.Sprintf("suppress_prefixlength %d", number(n)))
 	}
 	if n := a[fraSuppressGroup]; n != nil {
-		r.Suppress = strings.TrimSpace(fmt.Sprintf("%s suppress_ifgroup %d", r.Suppress, number(n)))
+		list = append(list, fmt.Sprintf("suppress_ifgroup %d", number(n)))
 	}
-	s.Rules = append(s.Rules, r)
+	return strings.Join(list, " ")
 }
 
 // conditions writes what else a rule asks of a packet, as iproute2 does.
@@ -87,8 +96,8 @@ func conditions(b []byte, a map[uint16][]byte) string {
 	if p, ok := prefix(a[fraDestination], b[1]); ok {
 		add("to %s", p)
 	}
-	if tos := b[3]; tos != 0 {
-		add("tos 0x%02x", tos)
+	if n := b[tos]; n != 0 {
+		add("tos 0x%02x", n)
 	}
 	if mark, mask := uint32(number(a[fraMark])), a[fraMask]; mask != nil && uint32(number(mask)) != math.MaxUint32 {
 		add("fwmark %#x/%#x", mark, uint32(number(mask)))
